@@ -72,9 +72,7 @@ def test_phone_shows_rules_and_blocks_without_scrolling(visitor: Visitor, game: 
 
 
 @SIZES
-def test_board_stays_in_place_through_turns_refusals_hints_and_offers(
-    visitor: Visitor, size: tuple[int, int]
-) -> None:
+def test_board_stays_in_place_during_a_game(visitor: Visitor, size: tuple[int, int]) -> None:
     page, other = visitor(None, size=size), visitor(None)
     join(other, begin(page, "draft", "link", name_1="Ann", hints="yes"), "Ben")
     expect(my_turn(page)).to_be_visible()
@@ -174,7 +172,7 @@ def test_pending_block_lies_at_its_final_position(visitor: Visitor) -> None:
     assert box(piece) == pytest.approx(before, abs=1)
 
 
-def test_pending_move_is_taken_back_if_the_server_refuses_it(
+def test_pending_move_returns_if_the_server_refuses_it(
     visitor: Visitor, troubles: list[str]
 ) -> None:
     page = visitor(None)
@@ -188,9 +186,7 @@ def test_pending_move_is_taken_back_if_the_server_refuses_it(
     forgive(troubles, "422")
 
 
-def test_pending_move_is_taken_back_if_no_server_answers(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_pending_move_returns_if_no_server_answers(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor(None)
     begin(page, "draft")
     page.route("**/move*", lambda route: route.abort("connectionrefused"))
@@ -313,9 +309,7 @@ def test_winner_sees_the_celebration_and_loser_the_review_first(visitor: Visitor
 
 
 @SIZES
-def test_climbing_numbers_are_a_board_of_taken_open_and_last_ones(
-    visitor: Visitor, size: tuple[int, int]
-) -> None:
+def test_climbing_numbers_are_a_board(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor(None, size=size)
     begin(page, "climb", name_1="Ann", name_2="Ben", moves=(7, 10, 13))
     numbers = board(page).get_by_role("button")
@@ -416,9 +410,7 @@ def test_tour_follows_dragged_and_clicked_moves(visitor: Visitor) -> None:
     assert game_on(page).moves == (9, 8, 5)
 
 
-def test_tour_without_javascript_is_shown_at_once_and_skipped_by_a_form(
-    visitor: Visitor,
-) -> None:
+def test_tour_without_javascript_is_shown_at_once_and_skipped_by_a_form(visitor: Visitor) -> None:
     page = begin_first_game(visitor, scripts=False)
     expect(tour(page).get_by_role("paragraph")).to_have_count(3)
     expect(tour(page).get_by_role("button")).to_have_text(["Skip"])
@@ -449,9 +441,7 @@ def test_values_are_shown_at_the_moves_when_switched_on(visitor: Visitor, *, scr
     expect(page.locator(".value")).to_have_count(0)
 
 
-def test_values_are_off_against_a_person_in_a_match_and_with_hidden_blocks(
-    visitor: Visitor,
-) -> None:
+def test_values_are_off_against_a_person_in_a_match_or_if_hidden(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor)
     for page in (ann, ben):
         expect(page.get_by_role("button", name="Values")).to_have_count(0)
@@ -541,9 +531,7 @@ def test_analysis_leads_back_to_the_game(visitor: Visitor) -> None:
 
 
 @SIZES
-def test_hidden_blocks_are_not_dimmed_listed_or_valued(
-    visitor: Visitor, size: tuple[int, int]
-) -> None:
+def test_hidden_blocks_are_not_dimmed_or_listed(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor(None, size=size)
     begin(page, "summit", hidden="yes", moves=(5, 4, 9))
     page.context.add_cookies([{"name": "values", "value": "on", "url": page.url}])

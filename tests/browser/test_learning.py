@@ -53,9 +53,7 @@ def test_position_is_explored_and_played_on(visitor: Visitor) -> None:
     assert len(game_on(page).moves) >= 2
 
 
-def test_pasted_line_is_analysed_and_a_wrong_one_refused(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_pasted_line_is_analysed_or_refused(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor("/analysis")
     field = page.get_by_label("A game as one line")
     field.fill("draft:9,9")

@@ -63,9 +63,7 @@ def test_game_is_built_judged_and_played(visitor: Visitor, size: tuple[int, int]
 
 
 @SIZES
-def test_fields_follow_the_text_and_the_text_follows_the_fields(
-    visitor: Visitor, size: tuple[int, int]
-) -> None:
+def test_fields_and_text_follow_each_other(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor("/rules", size=size)
     text_of(page).fill(
         '# steps\ntitle = "Steps"\n[rules]\nblocks = "1-20"\nfit = "ascending"\nstep = 3  # small\n'
@@ -85,7 +83,7 @@ def test_fields_follow_the_text_and_the_text_follows_the_fields(
 
 
 @SIZES
-def test_mistakes_are_shown_at_their_fields_until_corrected(
+def test_mistakes_are_at_their_fields_until_corrected(
     visitor: Visitor, size: tuple[int, int]
 ) -> None:
     page = visitor("/rules", size=size)
@@ -129,9 +127,7 @@ def test_fast_typing_is_never_overwritten_by_a_late_answer(visitor: Visitor) -> 
     expect(page.get_by_label("Target height")).to_have_value("32")
 
 
-def test_lost_connection_is_shown_and_the_change_sent_later(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_change_without_connection_is_sent_later(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor("/rules", reuse=False)
     page.context.set_offline(True)
     page.get_by_label("Target height").fill("22")
@@ -163,7 +159,7 @@ def test_form_is_filled_in_with_the_keyboard_alone(visitor: Visitor) -> None:
 
 
 @SIZES
-def test_check_without_javascript_does_the_same(
+def test_check_without_javascript(
     visitor: Visitor, troubles: list[str], size: tuple[int, int]
 ) -> None:
     page = visitor("/rules?game=race", scripts=False, size=size)

@@ -310,9 +310,7 @@ def test_drag_that_ends_beside_the_board_places_nothing(visitor: Visitor) -> Non
     place(page, 9)
 
 
-def test_play_now_begins_in_one_click_and_is_listed_on_the_first_page(
-    visitor: Visitor,
-) -> None:
+def test_play_now_begins_in_one_click_and_is_listed_on_the_first_page(visitor: Visitor) -> None:
     page = visitor("/")
     page.get_by_role("button", name="Play now").click()
     expect(my_turn(page)).to_be_visible()
@@ -325,9 +323,7 @@ def test_play_now_begins_in_one_click_and_is_listed_on_the_first_page(
 # Presses while the page changes -------------------------------------------------------------------
 
 
-def test_block_pressed_while_another_is_sent_is_placed_after_it(
-    visitor: Visitor,
-) -> None:
+def test_block_pressed_while_another_is_sent_is_placed_after_it(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft")
     with page.expect_request("**/move*"):

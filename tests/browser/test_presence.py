@@ -45,9 +45,7 @@ def test_friend_joins_by_the_code(
     expect(ann.locator("#short-code")).to_have_count(0)
 
 
-def test_player_with_a_hidden_or_closed_page_is_away_and_a_notice_stays_meanwhile(
-    visitor: Visitor,
-) -> None:
+def test_player_with_a_hidden_or_closed_page_is_away(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor)
     presence = ann.locator("#presence-2")
     expect(presence).to_have_text("here")
@@ -66,7 +64,7 @@ def test_player_with_a_hidden_or_closed_page_is_away_and_a_notice_stays_meanwhil
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_game_is_claimed_from_a_player_who_is_gone(
+def test_game_is_claimed_from_a_gone_player(
     visitor: Visitor, site: Server, *, scripts: bool
 ) -> None:
     ann, ben = play_over_link(visitor)
@@ -90,9 +88,7 @@ def test_game_is_claimed_from_a_player_who_is_gone(
     expect(status(spectator)).to_contain_text("Ann wins: Ben forfeits the game.")
 
 
-def test_player_who_returns_in_time_moves_and_nothing_is_claimed(
-    visitor: Visitor, site: Server
-) -> None:
+def test_player_who_returns_in_time_cannot_be_claimed_from(visitor: Visitor, site: Server) -> None:
     ann, ben = play_over_link(visitor)
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()

@@ -90,9 +90,7 @@ def test_others_cannot_move_and_read_of_a_resignation_at_once(visitor: Visitor) 
     expect(status(ben)).to_contain_text("You resign, so Ann wins.")
 
 
-def test_stale_page_places_nothing_and_shows_the_present_table(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_stale_page_only_shows_the_present_table(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor(None)
     begin(page, "draft")
     asleep = page.context.new_page()

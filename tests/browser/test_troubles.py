@@ -48,7 +48,7 @@ def test_board_stays_while_the_server_is_in_trouble(visitor: Visitor, troubles: 
         forgive(troubles, f"{code}")
 
 
-def test_move_into_a_locked_database_can_be_repeated(
+def test_move_into_locked_database_is_repeated(
     visitor: Visitor, site: Server, troubles: list[str]
 ) -> None:
     page = visitor(None)
@@ -115,9 +115,7 @@ def test_more_tabs_than_connections_all_follow_the_game(visitor: Visitor) -> Non
         expect(tower(page, re.compile("8$"))).to_be_visible()
 
 
-def test_hidden_tab_closes_its_stream_and_catches_up(
-    visitor: Visitor,
-) -> None:
+def test_hidden_tab_closes_its_stream_and_catches_up(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor)
     with ben.expect_event("requestfailed", lambda request: "/events" in request.url):
         hide(ben)

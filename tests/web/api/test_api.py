@@ -189,7 +189,7 @@ def test_record_is_played_on(client: TestClient) -> None:
         {"blocks": "2,3", "fit": "unrelated", "opening": "2", "target": 9},
     ],
 )
-def test_game_of_endless_blocks_that_has_to_end_can_be_played(
+def test_finite_game_of_endless_blocks_can_be_played(
     client: TestClient, rules: dict[str, object]
 ) -> None:
     start_game(client, game=None, rules={"supply": "endless", **rules})
@@ -457,9 +457,7 @@ def test_hints_come_in_three_steps(client: TestClient) -> None:
     check_problem(player.act("hint", version=1), 409, "stale")
 
 
-def test_hints_are_refused_out_of_turn_to_strangers_and_where_they_are_off(
-    client: TestClient,
-) -> None:
+def test_hints_are_refused_out_of_turn_to_strangers_or_if_off(client: TestClient) -> None:
     first, second, made = start_linked_game(client)
     off, _ = start_game(client, hints=False)
     hidden, _ = start_game(client, game="summit", hidden=True)
@@ -578,9 +576,7 @@ def test_body_that_is_no_json_object_is_refused(client: TestClient, body: bytes)
         {"do": "claim", "gone_for": 1e9},
     ],
 )
-def test_malformed_action_is_refused_with_pointers(
-    client: TestClient, move: dict[str, Any]
-) -> None:
+def test_malformed_action_is_refused_by_pointers(client: TestClient, move: dict[str, Any]) -> None:
     player, _ = start_game(client)
     problem = check_problem(player.post("actions", move), 422, "bad_request")
     assert problem.errors
@@ -657,9 +653,7 @@ def list_operations(client: TestClient) -> dict[tuple[str, str], dict[str, Any]]
     }
 
 
-def test_every_operation_is_described_with_its_refusals_and_in_the_guide(
-    client: TestClient,
-) -> None:
+def test_every_operation_is_described_with_refusals_and_in_the_guide(client: TestClient) -> None:
     guide = GUIDE.read_text()
     for (method, path), operation in list_operations(client).items():
         assert path.startswith("/api/")

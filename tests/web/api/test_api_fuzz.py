@@ -99,7 +99,7 @@ def rooms() -> Iterator[Rooms]:
     suppress_health_check=list(HealthCheck),
     database=None,
 )
-def test_answer_is_as_described_and_no_server_error(
+def test_answer_is_described_and_no_server_error(
     case: schemathesis.Case[Any], rooms: Rooms
 ) -> None:
     components = case.meta.components if case.meta else {}

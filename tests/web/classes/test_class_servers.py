@@ -110,9 +110,7 @@ def servers(server: str, template: str) -> Iterator[list[Server]]:
         yield servers
 
 
-def test_class_continues_after_its_server_was_killed_at_any_step(
-    tmp_path: Path, closing: list[Class]
-) -> None:
+def test_class_survives_the_crash_of_its_server(tmp_path: Path, closing: list[Class]) -> None:
     with run_servers(tmp_path / "games.db") as (server,):
 
         def kill() -> None:
@@ -160,9 +158,7 @@ def do_together(*actions: Callable[[], object]) -> None:
             done.result()
 
 
-def test_action_at_both_servers_at_once_counts_once(
-    servers: list[Server], closing: list[Class]
-) -> None:
+def test_action_at_both_servers_counts_once(servers: list[Server], closing: list[Class]) -> None:
     lesson = Class(servers, 6)
     closing.append(lesson)
     colleague = lesson.invite_teacher(servers[1])
@@ -193,7 +189,7 @@ async def wait_for(lines: AsyncIterator[str], wanted: str) -> str:
     raise AssertionError(f"the stream ended without {wanted}")
 
 
-def test_move_at_one_server_reaches_the_wall_at_the_other(
+def test_move_reaches_the_wall_at_another_server(
     servers: list[Server], closing: list[Class]
 ) -> None:
     async def watch(lesson: Class, server: Server) -> None:

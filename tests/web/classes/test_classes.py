@@ -75,9 +75,7 @@ def test_page_of_the_teacher_shows_code_picture_and_link(client: TestClient) -> 
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_wrong_field_of_a_new_class_is_refused(
-    client: TestClient, fields: dict[str, Any], words: str
-) -> None:
+def test_wrong_new_class_is_refused(client: TestClient, fields: dict[str, Any], words: str) -> None:
     answer = Visitor(client).post("/class/new", **fields)
     assert answer.status_code == 422
     assert words.casefold() in answer.text.casefold()

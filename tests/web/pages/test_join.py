@@ -72,9 +72,7 @@ def test_code_of_a_class_leads_to_the_class(client: TestClient) -> None:
         ("<b>&", 422, "A code has 5 letters or digits"),
     ],
 )
-def test_wrong_code_is_explained_at_its_field(
-    client: TestClient, typed: str, status: int, words: str
-) -> None:
+def test_wrong_code_is_refused(client: TestClient, typed: str, status: int, words: str) -> None:
     answer = enter(client, typed)
     assert answer.status_code == status
     assert words in answer.text

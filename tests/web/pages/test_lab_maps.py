@@ -121,9 +121,7 @@ def test_single_setting_is_a_map() -> None:
 # The tool -----------------------------------------------------------------------------------------
 
 
-def test_tool_writes_a_file_for_every_game(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tool_writes_a_file_per_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_tool(tmp_path, make_grid("draft", target=[9, 10]))
     run_tool(tmp_path, make_grid("race", target=[9, 10], blocks=["1-5", "1-9"]))
     assert "draft.json: 2 of 2 settings" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The rule lab in the browser: maps have every figure, and each cell leads to exactly its rules."""
+"""The rule lab in the browser: maps have every figure, and a cell leads to exactly its rules."""
 
 from __future__ import annotations
 
@@ -152,9 +152,7 @@ def test_setting_can_be_played_and_analysed_with_exactly_its_rules(
         assert record.from_line(line).game.rules == row.make_rules()
 
 
-def test_page_of_a_setting_has_its_figures_and_a_way_back(
-    client: TestClient, maps: dict[str, LabMap]
-) -> None:
+def test_page_of_a_setting_has_its_figures(client: TestClient, maps: dict[str, LabMap]) -> None:
     for name, row, address in list_settings(maps):
         html = get_page(client, f"{address}&measure=depth")
         if row.status == "measured":

@@ -96,9 +96,7 @@ def find_wrong(puzzle: quiz.PuzzleQuestion) -> list[quiz.PuzzleChoice]:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_analysis_of_every_position_of_a_game_shows_the_solved_values(
-    client: TestClient, name: str
-) -> None:
+def test_analysis_of_a_whole_game_shows_the_solved_values(client: TestClient, name: str) -> None:
     # Chance is for play here, not for secrets.
     rng, game = Random(3), Game(catalogue.load_named(name).rules)  # noqa: S311
     while game.outcome is None:
@@ -193,9 +191,7 @@ def test_hidden_game_has_no_values_until_it_is_over(client: TestClient) -> None:
     assert "/analysis?game=summit%3A9%2C7&amp;ply=2" in over
 
 
-def test_unsolved_position_is_said_to_be_unknown(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsolved_position_is_unknown(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyse_table, "__defaults__", (0.0,))
     monkeypatch.setattr(tasks.review_table, "__defaults__", (0.0, 0.0))
     html = analyse(client, "draft:9,8")
@@ -240,9 +236,7 @@ def test_same_question_has_the_same_key(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(("seat", "first"), [("1", 0), ("2", 1)])
-def test_position_is_played_on_from_in_either_seat(
-    client: TestClient, seat: str, first: int
-) -> None:
+def test_position_is_played_on_in_either_seat(client: TestClient, seat: str, first: int) -> None:
     fields = {"game": "draft(names=Ann,Ben):9,8", "level": "fair", "seat": seat}
     answer = client.post("/analysis/play", data=fields)
     assert answer.status_code == 303
@@ -265,9 +259,7 @@ def test_position_is_played_on_from_in_either_seat(
         {},
     ],
 )
-def test_ended_game_or_unknown_level_cannot_be_played_on(
-    client: TestClient, fields: dict[str, str]
-) -> None:
+def test_ended_game_cannot_be_played_on(client: TestClient, fields: dict[str, str]) -> None:
     answer = client.post("/analysis/play", data=fields)
     assert answer.status_code in {400, 422}
     assert "set-cookie" not in answer.headers

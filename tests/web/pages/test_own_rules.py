@@ -87,9 +87,7 @@ def test_blocks_that_cannot_go_first_are_marked_in_words(client: TestClient) -> 
         ({"blocks": "5-9", "target": "3"}, "so there is nothing to play"),
     ],
 )
-def test_pointless_rules_are_pointed_out(
-    client: TestClient, changes: dict[str, str], words: str
-) -> None:
+def test_pointless_rules_are_noted(client: TestClient, changes: dict[str, str], words: str) -> None:
     name = "climb" if "fit" in changes else "draft"
     page = check(client, get_rules(client, f"/rules?game={name}"), **changes)
     assert words in page
@@ -196,9 +194,7 @@ def test_rules_of_a_new_game_can_be_changed(client: TestClient) -> None:
 # What the script asks for -------------------------------------------------------------------------
 
 
-def test_live_check_leaves_the_solver_to_the_verdict(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_live_check_does_not_solve(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     form = {f"{SAVED}{field.key}": "" for field in FIELDS} | {"blocks": "1-7", "target": "18"}
     with monkeypatch.context() as patch:
         patch.setattr(own_rules, "ask_analysis", None)
@@ -222,9 +218,7 @@ def test_verdict_on_nonsense_is_refused(client: TestClient, line: str) -> None:
     get_page(client, "/rules/verdict", 422, game=line)
 
 
-def test_busy_server_says_so_and_loses_nothing(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_busy_server_loses_nothing(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     form = get_rules(client)
     monkeypatch.setattr(get_parts(client).workers, "trouble", BusyError())
     page = check(client, form, 503, target="29")

@@ -213,9 +213,7 @@ def test_only_a_possible_address_is_dismissed(client: TestClient, wrong: str) ->
     assert "set-cookie" not in client.post("/dismiss", data={"game": wrong}).headers
 
 
-def test_analysis_links_back_to_its_game_without_the_address_of_the_seats(
-    client: TestClient,
-) -> None:
+def test_analysis_links_its_game_without_the_address_of_the_seats(client: TestClient) -> None:
     room = begin(client, 9)
     watch = find_watch_path(client, room)
     link = unescape(re.findall(r'href="(/analysis[^"]+)"', get_page(client, room))[0])
@@ -267,9 +265,7 @@ def test_game_with_odd_rules_has_a_page_and_can_be_played(client: TestClient, na
             assert place(client, room, blocks[-1]).status_code == 303
 
 
-def test_refused_block_has_the_same_reason_before_and_after_it_is_pressed(
-    client: TestClient,
-) -> None:
+def test_refused_block_has_the_same_reason_before_it_is_pressed(client: TestClient) -> None:
     room = begin(client, 5)
     page = get_page(client, room)
     assert re.search(r'id="block-5"[^>]*aria-disabled="true" aria-describedby="why-5"', page)
@@ -349,7 +345,7 @@ def test_hint_comes_in_three_steps(client: TestClient) -> None:
         ("table", "", True), ("table", "no", False),
     ],
 )  # fmt: skip
-def test_hints_are_off_against_a_friend_unless_they_are_chosen(
+def test_hints_against_a_friend_have_to_be_chosen(
     client: TestClient, opponent: str, chosen: str | None, *, allowed: bool
 ) -> None:
     room = begin(client, opponent=opponent, **({} if chosen is None else {"hints": chosen}))

@@ -93,9 +93,7 @@ def test_fields_show_the_rules_of_a_text(rules: Rules) -> None:
 @given(
     st.sampled_from(list(WRITINGS)), any_rules(), st.text(st.characters(codec="utf-8"), max_size=20)
 )
-def test_form_turns_any_file_into_any_rules_and_loses_nothing_else(
-    writing: str, rules: Rules, title: str
-) -> None:
+def test_form_turns_any_file_into_any_rules(writing: str, rules: Rules, title: str) -> None:
     title = " ".join(title.split())
     text = WRITINGS[writing]
     saved = {f"{SAVED}{key}": value for key, value in check_text(text).saved.items()}

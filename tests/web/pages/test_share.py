@@ -82,9 +82,7 @@ def test_names_cannot_break_page_or_picture(client: TestClient) -> None:
     ET.fromstring(client.get("/share.svg", params={"game": line}).content)  # noqa: S314 - our own
 
 
-def test_png_has_the_name_of_the_rulebook_where_its_font_cannot_write_one(
-    client: TestClient,
-) -> None:
+def test_png_has_the_name_of_the_rulebook_if_its_font_lacks_one(client: TestClient) -> None:
     def draw(names: str, form: PictureForm) -> bytes:
         return client.get(build_share_url(f"draft{names}:9,8,6", form)).content
 

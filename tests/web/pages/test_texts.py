@@ -58,13 +58,11 @@ def find_alert(html: str) -> str:
 
 
 @pytest.mark.parametrize("address", PAGES)
-def test_page_says_what_was_reviewed(
-    client: TestClient, snapshot: SnapshotAssertion, address: str
-) -> None:
+def test_text_of_a_page(client: TestClient, snapshot: SnapshotAssertion, address: str) -> None:
     check_texts(snapshot, page=client.get(address).text)
 
 
-def test_pages_of_a_linked_room_tell_every_reader_what_they_need(
+def test_texts_of_a_linked_room_for_every_reader(
     client: TestClient, snapshot: SnapshotAssertion
 ) -> None:
     fields = {"game": "race", "opponent": "link", "name_1": "Ann", "hints": "yes"}
@@ -101,9 +99,7 @@ def test_pages_of_a_linked_room_tell_every_reader_what_they_need(
     check_texts(snapshot, **pages)
 
 
-def test_pages_of_a_match_at_one_table_tell_what_happens(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_texts_of_a_match_at_one_table(client: TestClient, snapshot: SnapshotAssertion) -> None:
     fields = {"game": "draft", "opponent": "table", "name_1": "Ann", "best_of": "3", "target": "21"}
     room = client.post("/new", data=fields).headers["location"]
     client.post(f"{room}/move", data={"block": "9", "version": "0", "game": "1"})
@@ -120,9 +116,7 @@ def test_pages_of_a_match_at_one_table_tell_what_happens(
     check_texts(snapshot, **pages)
 
 
-def test_pages_of_a_class_tell_every_reader_what_they_need(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_texts_of_a_class_for_every_reader(client: TestClient, snapshot: SnapshotAssertion) -> None:
     lesson = Lesson(client, 1)
     ann, stranger = lesson.pupils["Ann"], Visitor(client)
 
