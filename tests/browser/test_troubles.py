@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 
 from playwright.sync_api import Locator, Page, Route, expect
@@ -78,6 +79,14 @@ def test_deleted_game_is_not_requested_again(visitor: Visitor, troubles: list[st
     forgive(troubles, "404")
 
 
+def fail_once(page: Page, path: str, fail: Callable[[Route], None]) -> list[Callable[..., None]]:
+    """Fail the first request for a path, and let the second through; return what is not used."""
+    answers: list[Callable[..., None]] = [fail, Route.continue_]
+    # Playwright marks the function, which a method refuses.
+    page.route(path, lambda route: answers.pop(0)(route))  # noqa: PLW0108
+    return answers
+
+
 def test_failed_request_for_the_table_is_repeated(visitor: Visitor, troubles: list[str]) -> None:
     ann, ben = play_over_link(visitor)
 
@@ -88,8 +97,7 @@ def test_failed_request_for_the_table_is_repeated(visitor: Visitor, troubles: li
         route.abort("connectionrefused")
 
     for mover, other, number, fail in ((ann, ben, 9, refuse), (ben, ann, 8, break_off)):
-        answers = [fail, Route.continue_]
-        other.route("**/table*", lambda route, answers=answers: answers.pop(0)(route))
+        answers = fail_once(other, "**/table*", fail)
         place(mover, number)
         expect(connection(other)).to_contain_text("Trying again")
         expect(tower(other, re.compile(f"{number}$"))).to_be_visible()

@@ -113,7 +113,7 @@ def test_wrong_code_leads_to_no_class(client: TestClient, path: str) -> None:
 
 
 def test_games_of_a_class_have_its_settings(client: TestClient) -> None:
-    settings = {"target": "12", "hints": "yes", "best_of": "3", "claim": "2"}
+    settings: dict[str, Any] = {"target": "12", "hints": "yes", "best_of": "3", "claim": "2"}
     room = find_room(start_lesson(client, games=["summit"], **settings), "Ann")
     assert room.table.game.rules.target == 12
     assert (room.hints_allowed, room.best_of, room.claim_after) == (True, 3, 120)
@@ -129,7 +129,7 @@ def test_class_plays_its_own_rules(client: TestClient) -> None:
 
 def test_every_game_of_a_class_can_have_a_preset(client: TestClient) -> None:
     books = [catalogue.load(name) for name in ("draft", "race")]
-    fields = {f"preset-{book.name}": next(iter(book.presets)) for book in books}
+    fields: dict[str, Any] = {f"preset-{book.name}": next(iter(book.presets)) for book in books}
     page = Visitor(client).get("/class/new").text
     assert all(f'name="{field}"' in page for field in fields)
     for book, other in (books, books[::-1]):

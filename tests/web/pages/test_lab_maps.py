@@ -7,6 +7,7 @@ import re
 from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -56,10 +57,10 @@ def test_every_row_is_on_the_map_with_its_figures(
 ) -> None:
     names = ("blocks", "target", "fit", "opening")
     settings = enumerate(product(blocks, targets, fits, openings))
-    rows = [
-        make_row("draft", index, STATUSES[index % 3], **dict(zip(names, values, strict=True)))
-        for index, values in settings
-    ]
+    rows = []
+    for index, values in settings:
+        rules: dict[str, Any] = dict(zip(names, values, strict=True))
+        rows.append(make_row("draft", index, STATUSES[index % 3], **rules))
     lab_map = make_map(rows)
     assert len(lab_map.rows) == len(rows)
     for row in rows:

@@ -89,7 +89,7 @@ def test_blocks_that_cannot_go_first_are_marked_in_words(client: TestClient) -> 
 )
 def test_pointless_rules_are_noted(client: TestClient, changes: dict[str, str], words: str) -> None:
     name = "climb" if "fit" in changes else "draft"
-    page = check(client, get_rules(client, f"/rules?game={name}"), **changes)
+    page = check(client, get_rules(client, f"/rules?game={name}") | changes)
     assert words in page
     assert ("These rules work" in page) == ("nothing to play" not in words)
 

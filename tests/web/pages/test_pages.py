@@ -86,7 +86,7 @@ def read_table(client: TestClient, room: str) -> Table:
 
 
 def find_watch_path(client: TestClient, room: str) -> str:
-    return re.findall(r">http://testserver(/w/[^<]+)<", get_page(client, room))[0]
+    return str(re.findall(r">http://testserver(/w/[^<]+)<", get_page(client, room))[0])
 
 
 # The first page and the form ----------------------------------------------------------------------
