@@ -36,7 +36,7 @@ CODE = re.compile(r"\b(?:[B-DF-HJ-NP-TV-Z2-9]{8}|[B-DF-HJ-NP-TV-Z2-9]{5})\b")
 def hide_chance(html: str) -> str:
     """Return a page without what is different in every run: addresses and codes."""
     html = re.sub(r"/take/[\w-]+", "/take/SECRET", html)
-    html = re.sub(r"/(g|w|class|wall)/(?!new)[\w-]{5,}", r"/\1/ADDRESS", html)
+    html = re.sub(r"/(g|w|class|wall)/(?!new\b)[\w-]{5,}", r"/\1/ADDRESS", html)
     return CODE.sub("CODE", html)
 
 
