@@ -1,4 +1,4 @@
-"""For everybody: keyboards, screen readers, phones, fingers, the dark, and no JavaScript."""
+"""Access for all: keyboards, screen readers, phones, fingers, the dark, and no JavaScript."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from playwright.sync_api import Page, expect
 from serving import DESKTOP, PHONE
 from sights import SIGHTS, Sight
 from support.browsers import Visitor, forgive
-from support.gestures import log, touch_drag, tower, type_in
+from support.gestures import log, tower, type_in
 from support.sizes import THOROUGH
 from visits import begin, block, board, changing, game_on, settled, status
 
 pytest_plugins = ["support.browsers"]
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
-FOUND = """
+VIOLATIONS = """
 async () => (await axe.run({
     preload: false, // only rules that are not on need to have style sheets and media loaded first
     resultTypes: ["violations"],
     rules: { "target-size": { enabled: true } },
   })).violations
-  .map((found) => [
-    found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))
+  .map((violation) => [
+    violation.id, violation.help, violation.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))
   ])
 """
 SMALL = """
 () => [...document.querySelectorAll(
     "button, summary, select, textarea, .button, input:not([type=hidden])"
   )]
-  .filter((each) => each.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
-  .map((each) => each.matches("[type=radio], [type=checkbox]") ? each.closest("label") : each)
-  .map((each) => [each.getBoundingClientRect(), each.outerHTML.slice(0, 120)])
+  .filter((node) => node.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+  .map((node) => node.matches("[type=radio], [type=checkbox]") ? node.closest("label") : node)
+  .map((node) => [node.getBoundingClientRect(), node.outerHTML.slice(0, 120)])
   .filter(([box]) => box.width > 0 && (box.width < 43.5 || box.height < 43.5))
   .map(([box, html]) => `${Math.round(box.width)}x${Math.round(box.height)} ${html}`)
 """
 BROKEN = """
 () => [...document.querySelectorAll(".button, summary")]
-  .filter((each) => each.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true }))
-  .flatMap((each) => {
-    const texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT), words = [];
+  .filter((node) => node.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true }))
+  .flatMap((node) => {
+    const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT), words = [];
     while (texts.nextNode()) {
       for (const word of texts.currentNode.textContent.matchAll(/\\p{L}+/gu)) {
         const range = document.createRange();
@@ -59,25 +59,22 @@ BROKEN = """
 """Lists the words on buttons that are broken in two."""
 
 REPEATED = """
-() => document.querySelectorAll("main tbody tr:nth-child(n + 3)").forEach((each) => each.remove())
+() => document.querySelectorAll("main tbody tr:nth-child(n + 3)").forEach((row) => row.remove())
 """
-"""Removes what is like what stands before it: further rows of tables."""
+"""Removes further rows of tables, which are like the first two."""
 
 HEIGHT = "() => document.documentElement.scrollHeight"
 WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 def looks(sight: Sight) -> list[tuple[tuple[int, int], str]]:
-    """Return how a page is looked at: at each width and in each light.
-
-    In a sample, each page is looked at in one of these ways.
-    """
+    """Return all sizes and lights of a page; in a sample, one of them."""
     looks = [(PHONE, "light"), (DESKTOP, "dark"), (DESKTOP, "light"), (PHONE, "dark")]
     return looks if THOROUGH else [looks[SIGHTS.index(sight) % len(looks)]]
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids=[sight.name for sight in SIGHTS])
-def test_every_page_is_accessible_and_fits_a_phone(
+def test_page_is_accessible_on_any_screen(
     visitor: Visitor, troubles: list[str], sight: Sight
 ) -> None:
     page = visitor(None)
@@ -96,8 +93,8 @@ def test_every_page_is_accessible_and_fits_a_phone(
         page.set_viewport_size({"width": width, "height": min(page.evaluate(HEIGHT), 4000)})
         if not THOROUGH:
             page.evaluate(REPEATED)
-        found: list[Any] = page.evaluate(FOUND)
-        assert not found, (width, light)
+        violations: list[Any] = page.evaluate(VIOLATIONS)
+        assert not violations, (width, light)
     if sight.name in {"code-wrong", "error", "new-wrong"}:
         forgive(troubles, "status of 4")
 
@@ -106,7 +103,7 @@ def test_every_page_is_accessible_and_fits_a_phone(
 
 
 def focused(page: Page) -> str:
-    """Return what has the focus, by its name."""
+    """Return the name of what has the focus."""
     return str(
         page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.innerText ?? ''")
     ).strip()
@@ -121,13 +118,13 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def ringed(page: Page) -> bool:
-    """Say whether one sees what has the focus."""
+    """Say whether the focus is visible."""
     width = page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)")
     style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     return bool(style != "none" and width >= 2)
 
 
-def test_a_whole_game_is_played_with_the_keyboard_alone(visitor: Visitor) -> None:
+def test_game_is_played_with_the_keyboard_alone(visitor: Visitor) -> None:
     page = visitor("/")
     page.keyboard.press("Tab")
     assert focused(page) == "Skip to the content"
@@ -166,7 +163,7 @@ def test_a_whole_game_is_played_with_the_keyboard_alone(visitor: Visitor) -> Non
     assert game_on(page).moves == ()
 
 
-def test_the_focus_stays_when_the_other_moves(visitor: Visitor) -> None:
+def test_focus_stays_when_the_other_moves(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "climb", "computer", level="gentle")
     block(page, 5).focus()
@@ -181,7 +178,7 @@ def test_the_focus_stays_when_the_other_moves(visitor: Visitor) -> None:
 # Screen readers -----------------------------------------------------------------------------------
 
 
-def test_screen_readers_are_told_what_is_drawn(visitor: Visitor) -> None:
+def test_drawing_has_names_for_screen_readers(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8))
     expect(page.get_by_role("main")).to_have_count(1)
@@ -204,16 +201,10 @@ def test_screen_readers_are_told_what_is_drawn(visitor: Visitor) -> None:
     expect(block(page, 6)).to_have_accessible_description("")
 
 
-def test_one_shared_tower_is_told_from_the_ground_up(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "factor", moves=(6, 3, 9))
-    expect(tower(page, "The tower, top 9: 6, 3, 9")).to_be_visible()
-
-
 # Phones -------------------------------------------------------------------------------------------
 
 
-def test_a_whole_game_is_played_on_a_phone_by_tapping(visitor: Visitor) -> None:
+def test_game_is_played_on_a_phone_by_tapping(visitor: Visitor) -> None:
     page = visitor("/", size=PHONE, touch=True)
     page.get_by_role("link", name="Tower of Numbers: the draft").tap()
     page.get_by_text("Two at this table").tap()
@@ -225,7 +216,7 @@ def test_a_whole_game_is_played_on_a_phone_by_tapping(visitor: Visitor) -> None:
     expect(status(page)).to_contain_text("Congratulations, Player 1!")
 
 
-def test_on_a_phone_the_board_and_all_blocks_are_seen_at_once(visitor: Visitor) -> None:
+def test_phone_shows_the_board_and_all_blocks_at_once(visitor: Visitor) -> None:
     page = visitor(None, size=PHONE, touch=True)
     begin(page, "draft", name_1="Ann", name_2="Ben", moves=[9])
     page.evaluate("scrollTo(0, 0)")
@@ -245,14 +236,6 @@ def test_long_names_and_many_large_blocks_fit_a_phone(visitor: Visitor) -> None:
     assert page.evaluate(WIDER) <= 0
 
 
-def test_a_block_is_dragged_with_a_finger(visitor: Visitor) -> None:
-    page = visitor(None, size=PHONE, touch=True)
-    begin(page, "draft")
-    with changing(page):
-        touch_drag(page, 9)
-    assert game_on(page).moves == (9,)
-
-
 # Light and dark -----------------------------------------------------------------------------------
 
 
@@ -261,7 +244,7 @@ def brightness(page: Page) -> int:
     return sum(int(part) for part in re.findall(r"\d+", colour)[:3])
 
 
-def test_the_device_s_choice_of_dark_is_followed(visitor: Visitor) -> None:
+def test_dark_setting_of_the_device_is_followed(visitor: Visitor) -> None:
     assert brightness(visitor("/", dark=True)) < 150
     assert brightness(visitor("/")) > 600
 
@@ -285,9 +268,7 @@ def test_colours_are_chosen_and_remembered(visitor: Visitor, *, scripts: bool) -
 # Without JavaScript -------------------------------------------------------------------------------
 
 
-def test_without_javascript_a_whole_game_is_played_by_forms(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_game_is_played_by_forms_without_javascript(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor("/new?game=draft&opponent=table", scripts=False)
     page.get_by_label("Your name").fill("Ann")
     page.get_by_role("button", name="Play", exact=True).click()
@@ -313,7 +294,7 @@ def test_without_javascript_a_whole_game_is_played_by_forms(
     expect(status(page)).to_contain_text("Player 2's Turn")
 
 
-def test_without_javascript_two_play_over_a_link(visitor: Visitor) -> None:
+def test_two_play_over_a_link_without_javascript(visitor: Visitor) -> None:
     ann, ben = visitor(None, scripts=False), visitor(None, scripts=False)
     begin(ann, "race", "link", target="9", name_1="Ann")
     ben.goto(ann.get_by_label("Link for the other player").input_value())

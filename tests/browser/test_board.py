@@ -18,8 +18,8 @@ pytest_plugins = ["support.browsers"]
 SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 OFFLINE = ("ERR_INTERNET_DISCONNECTED", "ERR_NETWORK_CHANGED", "ERR_NETWORK_IO_SUSPENDED")
 PLACES = """
-() => ["#board", ".hand", "#block-1", "#resign summary", "#aid"].map((each) => {
-  const { x, y, width } = document.querySelector(each).getBoundingClientRect();
+() => ["#board", ".hand", "#block-1", "#resign summary", "#aid"].map((part) => {
+  const { x, y, width } = document.querySelector(part).getBoundingClientRect();
   return [x + scrollX, y + scrollY, width];
 })
 """
@@ -42,12 +42,12 @@ def summary(page: Page) -> Locator:
 
 
 def pending(page: Page) -> Locator:
-    """Return what is shown and not yet settled: the block, and where it lies."""
+    """Return a block whose move is not settled, and its piece on the board."""
     return page.locator(".block.pending, .piece.pending")
 
 
 def hold(page: Page, path: str) -> list[Route]:
-    """Keep requests for a path waiting; return them as they come."""
+    """Hold back requests for a path; return them as they come."""
     held: list[Route] = []
     # Playwright marks the function, which a method refuses.
     page.route(path, lambda route: held.append(route))  # noqa: PLW0108
@@ -58,9 +58,7 @@ def hold(page: Page, path: str) -> list[Route]:
 
 
 @pytest.mark.parametrize("game", ["draft", "race", "summit", "climb", "factor"])
-def test_on_a_phone_the_rules_and_what_to_do_are_seen_without_scrolling(
-    visitor: Visitor, game: str
-) -> None:
+def test_phone_shows_rules_and_blocks_without_scrolling(visitor: Visitor, game: str) -> None:
     page = visitor(None, size=PHONE, touch=True)
     begin(page, game, "computer", name_1="Ann")
     expect(summary(page)).to_be_in_viewport(ratio=0.99)
@@ -70,33 +68,11 @@ def test_on_a_phone_the_rules_and_what_to_do_are_seen_without_scrolling(
     assert page.evaluate("scrollY") == 0
 
 
-def test_the_sentence_about_the_rules_knows_the_options(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft", target="21")
-    expect(page.get_by_text("be the first to reach exactly 21.")).to_be_visible()
-
-
-def test_only_blocks_that_can_be_placed_are_called_available(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft", name_1="Ann", name_2="Ben", moves=(5, 9))
-    expect(page.get_by_text("Ann can place 1-4.")).to_be_visible()
-    expect(page.locator(".announce")).not_to_contain_text(re.compile("available", re.IGNORECASE))
-
-
-def test_the_other_reads_what_is_open_and_that_their_turn_follows(visitor: Visitor) -> None:
-    ann, ben = play_over_link(visitor)
-    expect(ben.get_by_text("Ann can place 1-9. Then it is your turn.")).to_be_visible()
-    place(ann, 5)
-    expect(ben.get_by_text("You can place 1-4, 6-9.")).to_be_visible()
-
-
 # Nothing jumps ------------------------------------------------------------------------------------
 
 
 @SIZES
-def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
-    visitor: Visitor, size: tuple[int, int]
-) -> None:
+def test_board_stays_in_place_during_a_game(visitor: Visitor, size: tuple[int, int]) -> None:
     page, other = visitor(None, size=size), visitor(None)
     join(other, begin(page, "draft", "link", name_1="Ann", hints="yes"), "Ben")
     expect(my_turn(page)).to_be_visible()
@@ -132,7 +108,7 @@ def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
 @pytest.mark.parametrize(
     ("size", "opponent"), [(PHONE, "link"), (DESKTOP, "table")], ids=["phone", "desktop"]
 )
-def test_the_board_stays_where_it_is_until_the_end(
+def test_board_stays_in_place_until_the_end(
     visitor: Visitor, size: tuple[int, int], opponent: str, moves: str
 ) -> None:
     game, _, numbers = moves.partition(":")
@@ -145,15 +121,15 @@ def test_the_board_stays_where_it_is_until_the_end(
         expect(my_turn(page)).to_be_visible()
     before = [mover.evaluate(WHERE) for mover in movers]
     for version, number in enumerate(map(int, numbers.split(",")), 1):
-        mover = movers[game_on(page).to_move]
+        mover = movers[game_on(movers[0]).to_move]
         expect(block(mover, number)).to_be_enabled()
         place(mover, number)
-        for each in movers:
-            expect(each.locator("#main")).to_have_attribute("data-version", f"1.{version}")
-        assert [each.evaluate(WHERE) for each in movers] == before, number
+        for page in movers:
+            expect(page.locator("#main")).to_have_attribute("data-version", f"1.{version}")
+        assert [page.evaluate(WHERE) for page in movers] == before, number
 
 
-def test_that_the_connection_is_lost_moves_nothing(visitor: Visitor) -> None:
+def test_board_stays_in_place_when_the_connection_is_lost(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft")
     before = box(board(page))
@@ -168,7 +144,7 @@ def test_that_the_connection_is_lost_moves_nothing(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("game", ["draft", "summit", "climb"])
-def test_an_own_move_is_pending_until_the_server_has_it(visitor: Visitor, game: str) -> None:
+def test_own_move_is_pending_until_the_server_has_it(visitor: Visitor, game: str) -> None:
     page = visitor(None)
     begin(page, game)
     held = hold(page, "**/move*")
@@ -184,7 +160,7 @@ def test_an_own_move_is_pending_until_the_server_has_it(visitor: Visitor, game: 
     expect(tower(page, re.compile(r"\b7$"))).to_be_visible()
 
 
-def test_a_pending_block_lies_where_it_will_lie(visitor: Visitor) -> None:
+def test_pending_block_lies_at_its_final_position(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft", moves=(9, 8))
     held = hold(page, "**/move*")
@@ -196,7 +172,7 @@ def test_a_pending_block_lies_where_it_will_lie(visitor: Visitor) -> None:
     assert box(piece) == pytest.approx(before, abs=1)
 
 
-def test_a_pending_move_that_the_server_refuses_is_taken_back(
+def test_pending_move_returns_if_the_server_refuses_it(
     visitor: Visitor, troubles: list[str]
 ) -> None:
     page = visitor(None)
@@ -210,9 +186,7 @@ def test_a_pending_move_that_the_server_refuses_is_taken_back(
     forgive(troubles, "422")
 
 
-def test_a_pending_move_is_taken_back_if_no_server_answers(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_pending_move_returns_if_no_server_answers(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor(None)
     begin(page, "draft")
     page.route("**/move*", lambda route: route.abort("connectionrefused"))
@@ -226,12 +200,16 @@ def test_a_pending_move_is_taken_back_if_no_server_answers(
     forgive(troubles, "ERR_CONNECTION_REFUSED")
 
 
-def test_a_move_made_offline_is_sent_when_the_connection_is_back(
+def test_move_made_offline_is_taken_back_or_sent_when_the_connection_returns(
     visitor: Visitor, troubles: list[str]
 ) -> None:
     page = visitor(None, reuse=False)
     begin(page, "draft")
     page.context.set_offline(True)
+    block(page, 8).click()
+    page.get_by_role("button", name="Take it back").click()
+    expect(pending(page)).to_have_count(0)
+    expect(notice(page)).to_have_count(0)
     block(page, 9).click()
     expect(notice(page)).to_contain_text(
         "You are offline. Your 9 is sent when you are online again."
@@ -245,24 +223,10 @@ def test_a_move_made_offline_is_sent_when_the_connection_is_back(
     forgive(troubles, *OFFLINE)
 
 
-def test_a_move_made_offline_can_be_taken_back(visitor: Visitor, troubles: list[str]) -> None:
-    page = visitor(None, reuse=False)
-    begin(page, "draft")
-    page.context.set_offline(True)
-    block(page, 9).click()
-    page.get_by_role("button", name="Take it back").click()
-    expect(pending(page)).to_have_count(0)
-    expect(notice(page)).to_have_count(0)
-    page.context.set_offline(False)
-    place(page, 8)
-    assert game_on(page).moves == (8,)
-    forgive(troubles, *OFFLINE)
-
-
 # Blocks, names, the target, and the end -----------------------------------------------------------
 
 
-def test_dragging_a_block_that_does_not_fit_says_why(visitor: Visitor) -> None:
+def test_dragged_block_that_does_not_fit_is_refused_with_the_reason(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft", moves=(5, 9))
     drag(page, 8)
@@ -273,15 +237,17 @@ def test_dragging_a_block_that_does_not_fit_says_why(visitor: Visitor) -> None:
     assert game_on(page).moves == (5, 9)
 
 
-def test_a_finger_that_drags_a_block_that_does_not_fit_is_told_why(visitor: Visitor) -> None:
+def test_finger_drags_a_block_or_is_refused_with_the_reason(visitor: Visitor) -> None:
     page = visitor(None, size=PHONE, touch=True)
-    begin(page, "draft", moves=(5, 9))
+    begin(page, "draft")
+    with changing(page):
+        touch_drag(page, 9)
     touch_drag(page, 9)
     expect(notice(page)).to_contain_text("Block 9 has already been placed.")
-    assert game_on(page).moves == (5, 9)
+    assert game_on(page).moves == (9,)
 
 
-def test_the_target_line_is_solid_only_when_the_target_is_reached(visitor: Visitor) -> None:
+def test_target_line_is_solid_only_when_the_target_is_reached(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft", moves=(9, 8))
     lines = board(page).locator(".goal")
@@ -298,9 +264,7 @@ def test_the_target_line_is_solid_only_when_the_target_is_reached(visitor: Visit
 
 
 @SIZES
-def test_a_long_name_keeps_its_first_letters_and_has_a_tooltip(
-    visitor: Visitor, size: tuple[int, int]
-) -> None:
+def test_long_name_is_cut_and_has_a_tooltip(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor(None, size=size)
     begin(page, "race", "computer", level="perfect", first="other", name_1=LONG_NAME)
     while settled(page):
@@ -315,7 +279,7 @@ def test_a_long_name_keeps_its_first_letters_and_has_a_tooltip(
     )
 
 
-def test_a_long_name_does_not_push_the_board(visitor: Visitor) -> None:
+def test_long_name_does_not_push_the_board(visitor: Visitor) -> None:
     page = visitor(None, size=PHONE)
     begin(page, "draft", name_1=LONG_NAME, name_2="Ben")
     expect(status(page).get_by_text(LONG_NAME)).to_have_attribute("title", LONG_NAME)
@@ -324,7 +288,7 @@ def test_a_long_name_does_not_push_the_board(visitor: Visitor) -> None:
     assert box(board(page)) == before
 
 
-def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visitor) -> None:
+def test_winner_sees_the_celebration_and_loser_the_review_first(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor, "race", target="5")
     place(ann, 4)
     expect(my_turn(ben)).to_be_visible()
@@ -334,23 +298,18 @@ def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visit
     expect(board(ben).locator(".glad, .plate.won")).to_have_count(2)
     expect(status(ben).locator(".icon-star")).to_be_visible()
     expect(ann.locator(".glad, .plate.won, #status .icon-star")).to_have_count(0)
-    ways = (
-        ann.locator(".after").get_by_role("link").or_(ann.locator(".after").get_by_role("button"))
-    )
-    expect(ways).to_have_text(["Review", "Offer a rematch", "New game", "Share"])
-    ways = (
-        ben.locator(".after").get_by_role("link").or_(ben.locator(".after").get_by_role("button"))
-    )
-    expect(ways).to_have_text(["Offer a rematch", "Review", "New game", "Share"])
+    ways = ["Review", "Offer a rematch"]
+    for page, first_ways in ((ann, ways), (ben, ways[::-1])):
+        after = page.locator(".after")
+        links = after.get_by_role("link").or_(after.get_by_role("button"))
+        expect(links).to_have_text([*first_ways, "New game", "Share"])
 
 
 # The numbers as a board ---------------------------------------------------------------------------
 
 
 @SIZES
-def test_climbing_numbers_are_a_board_of_what_is_taken_open_and_last(
-    visitor: Visitor, size: tuple[int, int]
-) -> None:
+def test_climbing_numbers_are_a_board(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor(None, size=size)
     begin(page, "climb", name_1="Ann", name_2="Ben", moves=(7, 10, 13))
     numbers = board(page).get_by_role("button")
@@ -365,11 +324,13 @@ def test_climbing_numbers_are_a_board_of_what_is_taken_open_and_last(
     expect(board(page).locator(".block.last")).to_have_text(["18"])
 
 
-def test_those_who_watch_hear_what_is_taken(visitor: Visitor) -> None:
+def test_spectator_hears_which_numbers_are_taken_and_gets_no_tour(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "factor", name_1="Ann", name_2="Ben", moves=(6, 3))
     watcher = visitor(None)
+    watcher.context.clear_cookies()
     watcher.goto(page.locator("#watch-link").input_value())
+    expect(tour(watcher)).to_have_count(0)
     cells = board(watcher).locator(".cell")
     expect(cells.nth(2)).to_have_text("3 taken by Ben, the last move")
     expect(cells.nth(5)).to_have_text("6 taken by Ann")
@@ -378,7 +339,7 @@ def test_those_who_watch_hear_what_is_taken(visitor: Visitor) -> None:
     expect(board(watcher).get_by_role("button")).to_have_count(0)
 
 
-def test_the_last_move_stays_on_the_board_after_the_end(visitor: Visitor) -> None:
+def test_last_move_stays_on_the_board_after_the_end(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "factor", moves=(7, 1, 5))
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
@@ -389,10 +350,10 @@ def test_the_last_move_stays_on_the_board_after_the_end(visitor: Visitor) -> Non
 # The tour of a first game -------------------------------------------------------------------------
 
 
-def newcomer(
+def begin_first_game(
     visitor: Visitor, game: str = "draft", size: tuple[int, int] = DESKTOP, *, scripts: bool = True
 ) -> Page:
-    """Let somebody begin a game at one table who was never here before."""
+    """Begin a game at one table as a visitor who is new to the site."""
     page = visitor(None, size=size, scripts=scripts)
     page.context.clear_cookies()
     begin(page, game)
@@ -406,10 +367,10 @@ def tour(page: Page) -> Locator:
 
 @SIZES
 @pytest.mark.parametrize("game", ["draft", "climb"])
-def test_a_first_game_is_explained_on_the_board_in_three_steps(
+def test_first_game_is_explained_on_the_board_in_three_steps(
     visitor: Visitor, game: str, size: tuple[int, int]
 ) -> None:
-    page = newcomer(visitor, game, size)
+    page = begin_first_game(visitor, game, size)
     for words in ("1. Place.", "2. Why not that one?", "3. The"):
         expect(tour(page).get_by_text(words)).to_be_in_viewport(ratio=0.99)
         expect(tour(page).get_by_role("paragraph")).to_have_count(1)
@@ -419,8 +380,8 @@ def test_a_first_game_is_explained_on_the_board_in_three_steps(
     expect(tour(page)).to_have_count(0)
 
 
-def test_the_tour_is_skipped_once_and_for_all(visitor: Visitor) -> None:
-    page = newcomer(visitor)
+def test_skipped_tour_never_returns(visitor: Visitor) -> None:
+    page = begin_first_game(visitor)
     page.reload()
     with page.expect_response("**/preferences"):
         tour(page).get_by_role("button", name="Skip").press("Enter")
@@ -430,32 +391,27 @@ def test_the_tour_is_skipped_once_and_for_all(visitor: Visitor) -> None:
     expect(tour(page)).to_have_count(0)
 
 
-def test_the_tour_is_for_the_first_game_only(visitor: Visitor) -> None:
-    page = newcomer(visitor)
+def test_tour_is_for_the_first_game_only(visitor: Visitor) -> None:
+    page = begin_first_game(visitor)
     expect(tour(page)).to_be_visible()
     begin(page, "race")
     expect(tour(page)).to_have_count(0)
 
 
-def test_moves_go_on_with_the_tour(visitor: Visitor) -> None:
-    page = newcomer(visitor)
-    for words, number in (("1. Place.", 9), ("2. Why not that one?", 8), ("3. The target.", 5)):
+def test_tour_follows_dragged_and_clicked_moves(visitor: Visitor) -> None:
+    page = begin_first_game(visitor)
+    expect(tour(page).get_by_text("1. Place.")).to_be_visible()
+    with changing(page):
+        drag(page, 9)
+    for words, number in (("2. Why not that one?", 8), ("3. The target.", 5)):
         expect(tour(page).get_by_text(words)).to_be_visible()
         place(page, number)
     expect(tour(page)).to_have_count(0)
+    assert game_on(page).moves == (9, 8, 5)
 
 
-def test_a_block_is_dragged_onto_a_board_with_the_tour(visitor: Visitor) -> None:
-    page = newcomer(visitor)
-    with changing(page):
-        drag(page, 9)
-    assert game_on(page).moves == (9,)
-
-
-def test_without_javascript_the_tour_is_shown_at_once_and_skipped_by_a_form(
-    visitor: Visitor,
-) -> None:
-    page = newcomer(visitor, scripts=False)
+def test_tour_without_javascript_is_shown_at_once_and_skipped_by_a_form(visitor: Visitor) -> None:
+    page = begin_first_game(visitor, scripts=False)
     expect(tour(page).get_by_role("paragraph")).to_have_count(3)
     expect(tour(page).get_by_role("button")).to_have_text(["Skip"])
     tour(page).get_by_role("button", name="Skip").click()
@@ -463,22 +419,11 @@ def test_without_javascript_the_tour_is_shown_at_once_and_skipped_by_a_form(
     expect(tour(page)).to_have_count(0)
 
 
-def test_those_who_watch_get_no_tour(visitor: Visitor) -> None:
-    page, watcher = visitor(None), visitor(None)
-    begin(page, "draft")
-    watcher.context.clear_cookies()
-    watcher.goto(page.locator("#watch-link").input_value())
-    expect(board(watcher)).to_be_visible()
-    expect(tour(watcher)).to_have_count(0)
-
-
 # Values while practising --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_values_stand_beside_the_moves_when_they_are_switched_on(
-    visitor: Visitor, *, scripts: bool
-) -> None:
+def test_values_are_shown_at_the_moves_when_switched_on(visitor: Visitor, *, scripts: bool) -> None:
     page = visitor(None, scripts=scripts)
     begin(page, "factor", "computer", level="gentle")
     switch = page.get_by_role("button", name="Values")
@@ -496,9 +441,7 @@ def test_values_stand_beside_the_moves_when_they_are_switched_on(
     expect(page.locator(".value")).to_have_count(0)
 
 
-def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(
-    visitor: Visitor,
-) -> None:
+def test_values_are_off_against_a_person_in_a_match_or_if_hidden(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor)
     for page in (ann, ben):
         expect(page.get_by_role("button", name="Values")).to_have_count(0)
@@ -515,7 +458,7 @@ def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(
 # From page to page --------------------------------------------------------------------------------
 
 
-def test_games_in_a_row_have_short_names_and_pictures_with_numbers(visitor: Visitor) -> None:
+def test_games_have_short_names_and_pictures_with_numbers(visitor: Visitor) -> None:
     page = visitor("/new")
     pills = page.get_by_role("navigation", name="Games").get_by_role("link")
     expect(pills).to_have_text(
@@ -527,13 +470,13 @@ def test_games_in_a_row_have_short_names_and_pictures_with_numbers(visitor: Visi
         numbers = picture.locator("text").all_text_contents()
         assert len(numbers) == picture.locator(".piece").count() > 2
         heights = picture.locator("text").evaluate_all(
-            "each => each.map((text) => text.getBoundingClientRect().height)"
+            "texts => texts.map((text) => text.getBoundingClientRect().height)"
         )
         assert min(heights) >= 9
 
 
 @SIZES
-def test_a_longer_climb_is_a_visible_choice(visitor: Visitor, size: tuple[int, int]) -> None:
+def test_longer_climb_is_a_visible_choice(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor("/new?game=climb&opponent=table", size=size)
     expect(page.get_by_label("Any number")).to_be_checked()
     expect(page.get_by_text("the first move can win at once, with 30")).to_be_visible()
@@ -547,7 +490,7 @@ def test_a_longer_climb_is_a_visible_choice(visitor: Visitor, size: tuple[int, i
     expect(page.get_by_role("group", name="First block")).to_have_count(0)
 
 
-def test_a_game_is_dismissed_from_the_home_page_and_shown_again(visitor: Visitor) -> None:
+def test_dismissed_game_can_be_shown_again(visitor: Visitor) -> None:
     page = visitor(None)
     first = begin(page, "draft", name_1="Ann", name_2="Ben")
     begin(page, "race", name_1="Cy", name_2="Di")
@@ -565,7 +508,7 @@ def test_a_game_is_dismissed_from_the_home_page_and_shown_again(visitor: Visitor
     place(page, 9)
 
 
-def test_from_analysis_there_is_a_way_back_to_the_game(visitor: Visitor) -> None:
+def test_analysis_leads_back_to_the_game(visitor: Visitor) -> None:
     page = visitor(None)
     address = begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
     page.get_by_role("link", name="Review").click()
@@ -588,7 +531,7 @@ def test_from_analysis_there_is_a_way_back_to_the_game(visitor: Visitor) -> None
 
 
 @SIZES
-def test_nothing_hidden_is_dimmed_listed_or_valued(visitor: Visitor, size: tuple[int, int]) -> None:
+def test_hidden_blocks_are_not_dimmed_or_listed(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor(None, size=size)
     begin(page, "summit", hidden="yes", moves=(5, 4, 9))
     page.context.add_cookies([{"name": "values", "value": "on", "url": page.url}])
@@ -607,13 +550,3 @@ def test_nothing_hidden_is_dimmed_listed_or_valued(visitor: Visitor, size: tuple
         expect(
             page.get_by_role("button", name=name).or_(page.get_by_role("link", name=name))
         ).to_have_count(0)
-
-
-def test_a_rule_file_with_hidden_blocks_shows_no_board_of_numbers(visitor: Visitor) -> None:
-    page = visitor(None)
-    rules = "[rules]\nblocks = '1-6'\nfit = 'ascending'\n"
-    begin(page, "own", rules_text=rules, hidden="yes", moves=(2, 4))
-    expect(page.locator(".cell, .taken, .open")).to_have_count(0)
-    expect(
-        page.get_by_role("region", name="Choose a").get_by_role("button", name=re.compile(r"^\d$"))
-    ).to_have_count(6)

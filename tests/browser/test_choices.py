@@ -17,7 +17,7 @@ pytest_plugins = ["support.browsers"]
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_changing_the_game_keeps_the_form_and_the_next_visit_remembers_it(
+def test_changed_game_leaves_the_form_and_the_next_visit_remembers_it(
     visitor: Visitor, size: tuple[int, int], *, scripts: bool
 ) -> None:
     page = visitor("/new?game=race", size=size, touch=size == PHONE, scripts=scripts)

@@ -1,4 +1,4 @@
-"""In real browsers: a class joins with a code, plays its rounds and survives whatever happens."""
+"""In real browsers: a class joins with a code, plays its rounds and survives a crash."""
 
 from __future__ import annotations
 
@@ -30,11 +30,8 @@ def join_class(page: Page, code: str, name: str) -> None:
     expect(page.get_by_role("heading", name=f"You are in, {name}")).to_be_visible()
 
 
-def two_pupils(visitor: Visitor, at: str | None = None) -> tuple[Page, dict[str, Page]]:
-    """Have a class with two pupils, one of them with a phone.
-
-    Return the teacher's page and theirs.
-    """
+def open_class(visitor: Visitor, at: str | None = None) -> tuple[Page, dict[str, Page]]:
+    """Open a class of two pupils, one with a phone; return the teacher's page and theirs."""
     teacher = visitor(None, at=at)
     make_class(teacher, 0)
     pages = {"Ann": visitor(None, at=at), "Ben": visitor(None, at=at, size=PHONE, touch=True)}
@@ -48,8 +45,8 @@ def find_turn(pages: dict[str, Page]) -> list[Page]:
     return sorted(pages.values(), key=lambda page: my_turn(page).count() == 0)
 
 
-def test_a_class_plays_its_rounds_by_itself(visitor: Visitor) -> None:
-    teacher, pages = two_pupils(visitor)
+def test_class_plays_its_rounds(visitor: Visitor) -> None:
+    teacher, pages = open_class(visitor)
     expect(teacher.get_by_role("region", name="Who is here")).to_contain_text("AnnBen")
     teacher.evaluate("window.stayed = true")
     start_round(teacher)
@@ -76,8 +73,8 @@ def test_a_class_plays_its_rounds_by_itself(visitor: Visitor) -> None:
         expect(board(page)).to_be_visible()
 
 
-def test_a_closed_tab_is_opened_again_where_the_game_is(visitor: Visitor) -> None:
-    teacher, pages = two_pupils(visitor)
+def test_closed_tab_is_opened_again_at_the_game(visitor: Visitor) -> None:
+    teacher, pages = open_class(visitor)
     start_round(teacher)
     ann = pages["Ann"]
     ann.wait_for_url(GAME)
@@ -93,8 +90,8 @@ def test_a_closed_tab_is_opened_again_where_the_game_is(visitor: Visitor) -> Non
         expect(board(ann)).to_be_visible()
 
 
-def test_the_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
-    teacher, pages = two_pupils(visitor)
+def test_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
+    teacher, pages = open_class(visitor)
     start_round(teacher)
     first, second = pages.values()
     teacher.get_by_role("button", name="Pause all").click()
@@ -115,11 +112,11 @@ def test_the_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
         expect(status(page)).to_contain_text("turn")
 
 
-def test_a_class_goes_on_after_the_server_was_killed(
+def test_class_continues_after_the_server_was_killed(
     visitor: Visitor, serving: Callable[..., Server], troubles: list[str]
 ) -> None:
     server = serving("--no-limits")
-    teacher, pages = two_pupils(visitor, server.url)
+    teacher, pages = open_class(visitor, server.url)
     server.kill()
     server.start()
     start_round(teacher)
@@ -138,7 +135,7 @@ def test_a_class_goes_on_after_the_server_was_killed(
     forgive(troubles, *GONE)
 
 
-def test_everything_works_without_javascript(visitor: Visitor) -> None:
+def test_class_works_without_javascript(visitor: Visitor) -> None:
     teacher = visitor(None, scripts=False)
     pupils = make_class(teacher, 1)
     page = visitor(None, scripts=False, size=PHONE)
@@ -169,7 +166,7 @@ def test_everything_works_without_javascript(visitor: Visitor) -> None:
     expect(page.get_by_role("region", name="Standings")).to_contain_text("½")
 
 
-def test_a_teacher_needs_no_mouse(visitor: Visitor) -> None:
+def test_teacher_needs_no_mouse(visitor: Visitor) -> None:
     teacher = visitor("/class/new")
     teacher.get_by_label("Number Tower: the race").focus()
     teacher.keyboard.press("Space")
@@ -204,7 +201,7 @@ td, th { border: 1px solid; padding: 1mm 2mm; text-align: left }
 PAGE = re.compile(rb"/Type\s*/Page\b(?!s)")
 
 
-def test_the_how_to_for_teachers_fits_on_two_printed_pages(visitor: Visitor) -> None:
+def test_guide_for_teachers_fits_on_two_printed_pages(visitor: Visitor) -> None:
     folder = ROOT / "docs" / "how-to"
     html = (
         MarkdownIt("commonmark")

@@ -1,11 +1,9 @@
-"""In a real browser: what brings people back.
-
-The puzzle of the day, a game to share, a page without a connection.
-"""
+"""In a real browser: the puzzle of the day, a game to share, a page without a connection."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
@@ -40,7 +38,7 @@ def solve_today(page: Page) -> quiz.PuzzleQuestion:
 
 
 @pytest.mark.parametrize(("size", "scripts"), [(DESKTOP, True), (PHONE, True), (PHONE, False)])
-def test_the_puzzle_of_the_day_is_solved_and_remembered(
+def test_puzzle_of_the_day_is_solved_and_remembered(
     visitor: Visitor, size: tuple[int, int], *, scripts: bool
 ) -> None:
     page = visitor(None, size=size, scripts=scripts)
@@ -68,7 +66,7 @@ def test_the_puzzle_of_the_day_is_solved_and_remembered(
     )
 
 
-def test_the_text_to_share_is_copied(visitor: Visitor) -> None:
+def test_text_to_share_is_copied(visitor: Visitor) -> None:
     find_today()
     page = visitor("/puzzle", reuse=False)
     solve_today(page)
@@ -84,7 +82,7 @@ def test_the_text_to_share_is_copied(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_finished_game_is_shared(visitor: Visitor, *, scripts: bool) -> None:
+def test_finished_game_is_shared(visitor: Visitor, *, scripts: bool) -> None:
     page = visitor(None, scripts=scripts)
     begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
     page.get_by_role("link", name="Share").click()
@@ -110,32 +108,34 @@ CONTROLLED = """
 """
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_without_a_connection_a_page_of_its_own_says_so(
-    browser: Browser, serving: Callable[..., Server], visitor: Visitor, size: tuple[int, int]
+def test_page_without_a_connection_says_so_and_tries_again(
+    browser: Browser, serving: Callable[..., Server], visitor: Visitor
 ) -> None:
     del visitor  # it lets the browser's loop run
     server = serving("--no-limits")
-    viewport: ViewportSize = {"width": size[0], "height": size[1]}
-    with browser.new_context(base_url=server.url, viewport=viewport) as context:
-        page = context.new_page()
-        page.goto("/puzzles")
-        page.evaluate(CONTROLLED)
+    with ExitStack() as closing:
+        pages = []
+        for width, height in (DESKTOP, PHONE):
+            viewport: ViewportSize = {"width": width, "height": height}
+            context = browser.new_context(base_url=server.url, viewport=viewport)
+            pages.append(closing.enter_context(context).new_page())
+            pages[-1].goto("/puzzles")
+            pages[-1].evaluate(CONTROLLED)
         server.kill()
-        page.goto("/games")
-        expect(page.get_by_role("heading", name="No connection")).to_be_visible()
-        expect(page.get_by_text("Your games are saved there")).to_be_visible()
-        assert page.url == f"{server.url}/games"
-        assert page.evaluate("document.fonts.check('16px Nunito')"), (
-            "it looks like every other page"
-        )
+        for page in pages:
+            page.goto("/games")
+            expect(page.get_by_role("heading", name="No connection")).to_be_visible()
+            expect(page.get_by_text("Your games are saved there")).to_be_visible()
+            assert page.url == f"{server.url}/games"
+            assert page.evaluate("document.fonts.check('16px Nunito')"), "the usual font is there"
         server.start()
-        page.get_by_role("link", name="Try again").click()
-        expect(page.get_by_role("heading", level=1)).not_to_have_text("No connection")
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        for page in pages:
+            page.get_by_role("link", name="Try again").click()
+            expect(page.get_by_role("heading", level=1)).not_to_have_text("No connection")
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
 
 
-def test_the_first_page_takes_at_most_seventy_kilobytes(visitor: Visitor) -> None:
+def test_first_page_takes_at_most_seventy_kilobytes(visitor: Visitor) -> None:
     page = visitor(None, reuse=False)
     received: list[float] = []
     session = page.context.new_cdp_session(page)

@@ -26,9 +26,7 @@ def find_cell(page: Page, row: str, column: int) -> Locator:
     return line.get_by_role("link").nth(column)
 
 
-def test_a_cell_of_the_map_leads_to_a_game_by_its_rules_without_javascript(
-    visitor: Visitor,
-) -> None:
+def test_cell_of_the_map_leads_to_its_rules_without_javascript(visitor: Visitor) -> None:
     page = visitor("/lab/draft?measure=value", scripts=False)
     find_cell(page, "1-9", 15).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(
@@ -38,18 +36,14 @@ def test_a_cell_of_the_map_leads_to_a_game_by_its_rules_without_javascript(
     expect(page.get_by_label("Target height")).to_have_value("20")
 
 
-def test_on_a_phone_the_last_cell_of_a_row_is_reached_by_scrolling_its_box(
-    visitor: Visitor,
-) -> None:
+def test_last_cell_of_a_row_is_reached_by_scrolling_on_a_phone(visitor: Visitor) -> None:
     page = visitor("/lab/draft", size=PHONE, touch=True)
     find_cell(page, "1-9", 32).tap()
     play_shown_rules(page)
     assert (game_on(page).rules.target, game_on(page).rules.opening) == (37, None)
 
 
-def test_with_the_keyboard_a_figure_of_the_table_leads_to_a_game_by_its_rules(
-    visitor: Visitor,
-) -> None:
+def test_figure_leads_to_a_game_by_its_rules_with_the_keyboard(visitor: Visitor) -> None:
     page = visitor("/lab/climb")
     table = page.get_by_role("table", name="Fairness: first blocks 1-6")
     cell = (

@@ -18,7 +18,7 @@ pytest_plugins = ["support.browsers"]
 DAY = "2026-01-31"
 
 
-def test_a_finished_game_is_looked_through(visitor: Visitor) -> None:
+def test_finished_game_is_reviewed_move_by_move(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
     page.get_by_role("link", name="Review").click()
@@ -38,15 +38,7 @@ def test_a_finished_game_is_looked_through(visitor: Visitor) -> None:
         expect(page.get_by_text(words)).to_be_visible()
 
 
-def test_a_mistake_is_marked_with_its_reason(visitor: Visitor) -> None:
-    page = visitor("/analysis?game=draft:2,8,1,7&ply=2")
-    game = page.get_by_role("region", name="Review", exact=True)
-    expect(game.get_by_text(re.compile("mistake")).first).to_be_attached()
-    moves = page.get_by_role("region", name=re.compile("to move")).get_by_role("listitem")
-    expect(moves.first).to_contain_text(re.compile("wins|draws|loses"))
-
-
-def test_a_position_is_explored_and_played_on_from(visitor: Visitor) -> None:
+def test_position_is_explored_and_played_on(visitor: Visitor) -> None:
     page = visitor("/games/factor")
     expect(page.get_by_role("heading", name="Theory")).to_be_visible()
     moves = page.get_by_role("region", name="The first move, solved").get_by_role("listitem")
@@ -61,9 +53,7 @@ def test_a_position_is_explored_and_played_on_from(visitor: Visitor) -> None:
     assert len(game_on(page).moves) >= 2
 
 
-def test_a_line_is_pasted_and_a_wrong_one_is_explained(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_pasted_line_is_analysed_or_refused(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor("/analysis")
     field = page.get_by_label("A game as one line")
     field.fill("draft:9,9")
@@ -76,30 +66,23 @@ def test_a_line_is_pasted_and_a_wrong_one_is_explained(
     expect(page.get_by_text("After move 2 of 2")).to_be_visible()
 
 
-def test_a_hidden_game_that_goes_on_is_not_given_away(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "summit", hidden="yes", moves=(5, 4))
-    page.goto(f"/analysis?game={page.locator('#record').input_value()}")
-    expect(page.get_by_role("heading", name="Hidden for now")).to_be_visible()
-
-
-def test_the_puzzle_of_a_day_is_solved(visitor: Visitor) -> None:
-    posed = quiz.make_daily_puzzle(DAY)
-    wrong = next(choice for choice in posed.choices if not choice.is_right)
+def test_puzzle_of_a_day_is_solved(visitor: Visitor) -> None:
+    puzzle = quiz.make_daily_puzzle(DAY)
+    wrong = next(choice for choice in puzzle.choices if not choice.is_right)
     page = visitor(f"/puzzle?day={DAY}")
     page.get_by_text("Hint", exact=True).click()
-    expect(page.get_by_text(posed.nudge)).to_be_visible()
+    expect(page.get_by_text(puzzle.nudge)).to_be_visible()
     page.get_by_role("button", name=f"Place {wrong.block}", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="Try another.")).to_contain_text(
         wrong.feedback
     )
-    page.get_by_role("button", name=f"Place {posed.answer}", exact=True).click()
+    page.get_by_role("button", name=f"Place {puzzle.answer}", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="Right!")).to_be_visible()
     page.get_by_role("link", name="Analyse").click()
     expect(page.get_by_role("heading", level=2).first).to_contain_text("wins")
 
 
-def test_puzzles_of_a_grade_follow_each_other(visitor: Visitor) -> None:
+def test_next_puzzle_has_the_same_grade(visitor: Visitor) -> None:
     page = visitor("/puzzles")
     page.get_by_label("Difficulty").select_option("2")
     page.get_by_label("Game", exact=True).select_option("factor")
@@ -113,15 +96,15 @@ def test_puzzles_of_a_grade_follow_each_other(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("name", ["draft", "climb"][: size(1, 2)])
-def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
+def test_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
     positions = quiz.make_lesson(catalogue.load_named(name))
     page = visitor(f"/games/{name}")
     page.get_by_role("link", name="Learn", exact=True).click()
-    for number, posed in enumerate(positions, 1):
+    for number, puzzle in enumerate(positions, 1):
         expect(
             page.get_by_role("heading", name=f"Position {number} of {len(positions)}")
         ).to_be_visible()
-        page.get_by_role("button", name=f"Place {posed.answer}", exact=True).click()
+        page.get_by_role("button", name=f"Place {puzzle.answer}", exact=True).click()
         expect(page.get_by_role("status").filter(has_text="Right!")).to_be_visible()
         page.get_by_role("link", name="Continue").or_(
             page.get_by_role("link", name="Play a game")
@@ -129,13 +112,3 @@ def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
     page.get_by_role("button", name="Play", exact=True).click()
     expect(my_turn(page)).to_be_visible()
     expect(board(page)).to_contain_text("Gentle")
-
-
-def test_the_games_are_all_on_the_shelf(visitor: Visitor) -> None:
-    page = visitor("/games")
-    for book in map(catalogue.load_named, catalogue.list_names()):
-        expect(page.get_by_role("link", name=book.title, exact=True)).to_be_visible()
-    page.get_by_role("link", name=f"Play {catalogue.load_named('race').title}").click()
-    expect(
-        page.get_by_role("heading", level=2, name=catalogue.load_named("race").title)
-    ).to_be_visible()

@@ -33,7 +33,7 @@ def summary(page: Page) -> Locator:
 
 
 @SIZES
-def test_a_game_is_built_seen_judged_and_played(visitor: Visitor, size: tuple[int, int]) -> None:
+def test_game_is_built_judged_and_played(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor("/", size=size, touch=size == PHONE)
     page.get_by_role("link", name="Your own rules").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Make your own game")
@@ -63,9 +63,7 @@ def test_a_game_is_built_seen_judged_and_played(visitor: Visitor, size: tuple[in
 
 
 @SIZES
-def test_the_fields_follow_the_text_and_the_text_follows_the_fields(
-    visitor: Visitor, size: tuple[int, int]
-) -> None:
+def test_fields_and_text_follow_each_other(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor("/rules", size=size)
     text_of(page).fill(
         '# steps\ntitle = "Steps"\n[rules]\nblocks = "1-20"\nfit = "ascending"\nstep = 3  # small\n'
@@ -85,7 +83,7 @@ def test_the_fields_follow_the_text_and_the_text_follows_the_fields(
 
 
 @SIZES
-def test_mistakes_stand_at_their_fields_until_they_are_mended(
+def test_mistakes_are_at_their_fields_until_corrected(
     visitor: Visitor, size: tuple[int, int]
 ) -> None:
     page = visitor("/rules", size=size)
@@ -108,7 +106,7 @@ def test_mistakes_stand_at_their_fields_until_they_are_mended(
     expect(verdict(page)).to_contain_text(re.compile("The player who starts (can win|loses)"))
 
 
-def test_a_text_that_cannot_be_read_keeps_the_fields(visitor: Visitor) -> None:
+def test_unreadable_text_leaves_the_fields(visitor: Visitor) -> None:
     page = visitor("/rules")
     before = text_of(page).input_value()
     text_of(page).fill("[rules")
@@ -129,7 +127,7 @@ def test_fast_typing_is_never_overwritten_by_a_late_answer(visitor: Visitor) -> 
     expect(page.get_by_label("Target height")).to_have_value("32")
 
 
-def test_a_lost_connection_is_said_and_made_up_for(visitor: Visitor, troubles: list[str]) -> None:
+def test_change_without_connection_is_sent_later(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor("/rules", reuse=False)
     page.context.set_offline(True)
     page.get_by_label("Target height").fill("22")
@@ -141,7 +139,7 @@ def test_a_lost_connection_is_said_and_made_up_for(visitor: Visitor, troubles: l
     forgive(troubles, "ERR_INTERNET_DISCONNECTED")
 
 
-def test_the_form_is_filled_in_with_the_keyboard_alone(visitor: Visitor) -> None:
+def test_form_is_filled_in_with_the_keyboard_alone(visitor: Visitor) -> None:
     page = visitor("/rules")
     page.get_by_label("Name").focus()
     page.keyboard.press("ControlOrMeta+a")
@@ -161,7 +159,7 @@ def test_the_form_is_filled_in_with_the_keyboard_alone(visitor: Visitor) -> None
 
 
 @SIZES
-def test_without_javascript_check_does_the_same(
+def test_check_without_javascript(
     visitor: Visitor, troubles: list[str], size: tuple[int, int]
 ) -> None:
     page = visitor("/rules?game=race", scripts=False, size=size)
@@ -185,7 +183,7 @@ def test_without_javascript_check_does_the_same(
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_the_rule_file_is_saved(visitor: Visitor, *, scripts: bool) -> None:
+def test_rule_file_is_saved(visitor: Visitor, *, scripts: bool) -> None:
     page = visitor("/rules", scripts=scripts, reuse=False)
     page.get_by_label("Name").fill("Nine & dime")
     with page.expect_download() as saving:
@@ -194,7 +192,7 @@ def test_the_rule_file_is_saved(visitor: Visitor, *, scripts: bool) -> None:
     assert 'title = "Nine & dime"' in saving.value.path().read_text()
 
 
-def test_the_verdict_stays_while_a_name_is_typed(visitor: Visitor) -> None:
+def test_verdict_stays_while_a_name_is_typed(visitor: Visitor) -> None:
     page = visitor("/rules")
     verdict(page).get_by_text("Every first move").click()
     expect(verdict(page).get_by_role("listitem").first).to_be_visible()
@@ -208,7 +206,7 @@ def test_the_verdict_stays_while_a_name_is_typed(visitor: Visitor) -> None:
     expect(verdict(page).get_by_role("listitem").first).to_be_visible()
 
 
-def test_the_rules_of_a_new_game_can_be_changed_again(visitor: Visitor) -> None:
+def test_rules_of_a_new_game_can_be_changed_again(visitor: Visitor) -> None:
     page = visitor("/rules?game=summit")
     page.get_by_role("button", name="Play with these rules").click()
     page.get_by_role("button", name="Change the rules").click()

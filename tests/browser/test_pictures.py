@@ -9,7 +9,7 @@ from PIL import Image, ImageChops
 from pictures import KEPT, list_names, list_shown, shrink
 
 
-def test_a_small_picture_shows_the_same() -> None:
+def test_shrunk_picture_shows_the_same() -> None:
     stripes = Image.linear_gradient("L").convert("RGB")
     stripes.putpixel((0, 0), (255, 0, 0))
     png = BytesIO()
@@ -20,7 +20,7 @@ def test_a_small_picture_shows_the_same() -> None:
     assert max(ImageChops.difference(stripes, made.convert("RGB")).tobytes()) <= 8
 
 
-def test_pictures_in_a_row_are_one_that_moves() -> None:
+def test_several_pictures_make_an_animation() -> None:
     pngs = []
     for colour in ("red", "green", "blue"):
         png = BytesIO()
@@ -32,10 +32,10 @@ def test_pictures_in_a_row_are_one_that_moves() -> None:
     assert made.convert("RGB").getpixel((0, 0)) == (0, 0, 255)
 
 
-def test_a_picture_is_kept_if_the_documentation_shows_it_and_can_be_made() -> None:
-    kept = {path.name for path in KEPT.iterdir()}
-    assert kept == list_shown()
-    assert kept <= {f"{name}.webp" for name in list_names()}
+def test_stored_pictures_are_those_of_the_documentation() -> None:
+    names = {path.name for path in KEPT.iterdir()}
+    assert names == list_shown()
+    assert names <= {f"{name}.webp" for name in list_names()}
     assert sum(path.stat().st_size for path in KEPT.iterdir()) < 416_905, (
         "less than the pictures of version 0.1.0"
     )

@@ -59,9 +59,8 @@ def click(page: Page, number: int) -> None:
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: str) -> None:
     moves = [int(line) for line in (GOLDEN / f"{name}.moves").read_text().split()]
-    begun = max(
-        0, len(moves) - size(4, len(moves))
-    )  # in a sample, only the end is played by hand, once in each way
+    # In a sample, only the end is played by hand, a move in every way.
+    begun = max(0, len(moves) - size(4, len(moves)))
     page = visitor("/")
     page.get_by_role("link", name=catalogue.load_named(name).title, exact=True).click()
     page.get_by_label("Two at this table").check()
@@ -78,9 +77,9 @@ def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: st
         expect(tower(page, re.compile(rf"\b{move}$")).first).to_be_visible()
     voice = Voice(catalogue.load_named(name))
     table = Table(game, name)
-    for said in voice.tell(table):
-        if said.kind == "end":
-            for line in said.text.strip().splitlines():
+    for event in voice.tell(table):
+        if event.kind == "end":
+            for line in event.text.strip().splitlines():
                 expect(status(page)).to_contain_text(line)
     assert game.outcome is not None
     assert game.outcome.winner is not None
@@ -93,31 +92,31 @@ def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: st
     )
 
 
-def test_a_win_against_the_computer(visitor: Visitor) -> None:
+def test_win_against_the_computer_is_celebrated(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "race", "computer", level="gentle", name_1="Ann")
-    playing_perfectly(page)
+    play_perfectly(page)
     expect(status(page)).to_contain_text("You win")
     expect(page).to_have_title(re.compile("^You win"))
 
 
-def test_a_loss_against_the_computer_is_told_and_not_celebrated(visitor: Visitor) -> None:
+def test_loss_against_the_computer_is_not_celebrated(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "race", "computer", level="perfect", first="other", name_1="Ann")
-    playing_perfectly(page)
+    play_perfectly(page)
     lost = "Perfect wins: its tower is exactly 15. You lost this one"
     expect(status(page)).to_contain_text(lost)
     expect(page).to_have_title(re.compile(f"^{re.escape(lost)} ·"))
     expect(log(page).get_by_role("listitem").last).to_contain_text(lost)
     expect(log(page)).to_contain_text("Perfect places")
     expect(log(page)).not_to_contain_text(re.compile("congratulat", re.IGNORECASE))
-    moving = "document.getAnimations().map((each) => each.animationName)"
+    moving = "document.getAnimations().map((animation) => animation.animationName)"
     assert not {"hop", "shine", "settle"} & set(page.evaluate(moving))
     expect(board(page).locator(".glad, .rays, .won")).to_have_count(0)
 
 
-def playing_perfectly(page: Page) -> None:
-    """Play against the computer as well as can be; whoever begins `race` can win it."""
+def play_perfectly(page: Page) -> None:
+    """Play perfectly against the computer; the first player of `race` can win it."""
     best = Computer(LEVELS["perfect"])
     for _ in range(10):
         if not settled(page):
@@ -126,7 +125,7 @@ def playing_perfectly(page: Page) -> None:
     raise AssertionError("the game does not end")
 
 
-def test_one_s_own_rules_are_pasted_and_played(visitor: Visitor, troubles: list[str]) -> None:
+def test_own_rules_are_pasted_and_played(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor("/new?game=own")
     page.get_by_label("Two at this table").check()
     page.get_by_label("Paste your rule file").fill(OWN.replace("6", "'six'"))
@@ -142,7 +141,7 @@ def test_one_s_own_rules_are_pasted_and_played(visitor: Visitor, troubles: list[
     expect(board(page).get_by_role("listitem").filter(has_text="won")).to_contain_text("Player 2")
 
 
-def test_one_s_own_rules_are_played_from_a_file(visitor: Visitor, tmp_path: Path) -> None:
+def test_own_rules_are_played_from_a_file(visitor: Visitor, tmp_path: Path) -> None:
     file = tmp_path / "ours.toml"
     file.write_text(OWN)
     page = visitor("/new?game=own&opponent=table")
@@ -153,9 +152,7 @@ def test_one_s_own_rules_are_played_from_a_file(visitor: Visitor, tmp_path: Path
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
 
 
-def test_options_that_cannot_be_are_refused_where_they_are(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_wrong_option_is_refused_at_its_field(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor("/new?game=race")
     open_more(page, "More options")
     page.get_by_label("Target height").fill("none")
@@ -175,19 +172,7 @@ def test_options_that_cannot_be_are_refused_where_they_are(
     expect(status(page)).to_contain_text("Ann wins!")
 
 
-def test_moves_are_taken_back_at_one_table(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft", moves=(9, 8))
-    with changing(page):
-        page.get_by_role("button", name="Undo").click()
-    expect(log(page)).to_contain_text("Block 8 is taken back from Player 2's tower.")
-    with changing(page):
-        page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
-    assert game_on(page).moves == ()
-
-
-def test_a_move_against_the_computer_is_taken_back_with_its_answer(visitor: Visitor) -> None:
+def test_undo_against_the_computer_takes_its_answer_back(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "climb", "computer", level="gentle")
     place(page, 1)
@@ -198,16 +183,7 @@ def test_a_move_against_the_computer_is_taken_back_with_its_answer(visitor: Visi
     assert game_on(page).moves == ()
 
 
-def test_a_game_is_given_up_after_a_second_thought(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "summit", name_1="Ann", name_2="Ben", moves=[9])
-    open_more(page, "Resign")
-    with changing(page):
-        page.get_by_role("button", name="Yes, resign").click()
-    expect(status(page)).to_contain_text("Ben resigns. Ann wins!")
-
-
-def test_a_match_is_played_with_its_score_and_the_other_beginning(visitor: Visitor) -> None:
+def test_match_keeps_the_score_and_swaps_who_begins(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "race", name_1="Ann", name_2="Ben", target="5", best_of="3")
     expect(status(page)).to_contain_text("Game 1, best of 3")
@@ -226,30 +202,7 @@ def test_a_match_is_played_with_its_score_and_the_other_beginning(visitor: Visit
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
 
 
-def test_a_rematch_begins_with_the_other(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "race", target="5", moves=[5])
-    expect(status(page)).to_contain_text("Player 1 wins!")
-    with changing(page):
-        page.get_by_role("button", name="Play again").click()
-    expect(status(page)).to_contain_text("Player 2's turn")
-    assert game_on(page) == Game(game_on(page).rules, 1)
-
-
-def test_hints_come_in_three_steps(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft", "computer")
-    page.get_by_role("button", name="Hint", exact=True).click()
-    hint = page.get_by_label("Hint", exact=True)
-    expect(hint.get_by_role("paragraph")).to_have_count(1)
-    hint.get_by_role("button", name="Show the move").click()
-    expect(hint.get_by_role("paragraph")).to_have_count(2)
-    hint.get_by_role("button", name="Explain why").click()
-    expect(hint.locator("> p:not([data-idea])")).to_have_count(3)
-    expect(hint.get_by_role("button")).to_have_count(0)
-
-
-def test_an_idea_is_introduced_the_first_time_in_a_game(visitor: Visitor) -> None:
+def test_hint_in_three_steps_introduces_an_idea_once_in_a_game(visitor: Visitor) -> None:
     page = visitor(None)
 
     def ask_why() -> Locator:
@@ -270,7 +223,7 @@ def test_an_idea_is_introduced_the_first_time_in_a_game(visitor: Visitor) -> Non
 
 
 @pytest.mark.parametrize("way", ["hover", "focus"])
-def test_why_a_block_cannot_be_placed_is_seen(visitor: Visitor, way: str) -> None:
+def test_reason_at_an_impossible_block_is_visible(visitor: Visitor, way: str) -> None:
     page = visitor(None)
     begin(page, "draft", moves=(5, 9))
     why = "You cannot place block 8 on top of block 5: choose one less than or equal to 5."
@@ -288,25 +241,7 @@ def test_why_a_block_cannot_be_placed_is_seen(visitor: Visitor, way: str) -> Non
     assert game_on(page).moves == (5, 9)
 
 
-def test_a_typed_answer_that_is_no_move_is_refused_in_words(
-    visitor: Visitor, troubles: list[str]
-) -> None:
-    page = visitor(None)
-    begin(page, "draft", moves=[9])
-    for answer, words in {
-        "9": "Block 9 has already been placed.",
-        "10": "There is no block 10 in this game.",
-        "<i>five</i>": "<i>five</i>",
-    }.items():
-        type_in(page, answer)
-        expect(notice(page)).to_contain_text(words)
-    forgive(troubles, "422")
-    with changing(page):
-        type_in(page, 8)
-    expect(notice(page)).to_have_count(0)
-
-
-def test_hidden_blocks_are_shown_to_nobody(visitor: Visitor) -> None:
+def test_hidden_blocks_are_in_no_page_or_answer(visitor: Visitor) -> None:
     page = visitor("/new?game=summit&opponent=table", reuse=False)
     open_more(page, "More options")
     page.get_by_label("Hide which blocks are left").check()
@@ -329,16 +264,6 @@ def test_hidden_blocks_are_shown_to_nobody(visitor: Visitor) -> None:
     assert not any(re.search(r"has left|why-|class=\"[^\"]*used", text) for text in sent)
 
 
-def test_hidden_blocks_that_were_used_are_only_said_not_to_be_available(
-    visitor: Visitor, troubles: list[str]
-) -> None:
-    page = visitor(None)
-    begin(page, "summit", hidden="yes", moves=(5, 4))
-    block(page, 5).click()
-    expect(notice(page)).to_have_text("Number Block 5 is not available.")
-    forgive(troubles, "422")
-
-
 def test_html_in_names_is_only_text(visitor: Visitor) -> None:
     page = visitor(None, reuse=False)
     evil = "<img src=x onerror=alert(1)>"
@@ -352,7 +277,7 @@ def test_html_in_names_is_only_text(visitor: Visitor) -> None:
     expect(page.get_by_role("main")).to_contain_text(evil)
 
 
-def test_sound_is_off_until_it_is_wanted_and_then_remembered(visitor: Visitor) -> None:
+def test_sound_is_off_until_it_is_switched_on_and_remembered(visitor: Visitor) -> None:
     page = visitor(None, reuse=False)
     page.add_init_script(
         "window.tones = 0; const start = OscillatorNode.prototype.start;"
@@ -373,7 +298,7 @@ def test_sound_is_off_until_it_is_wanted_and_then_remembered(visitor: Visitor) -
     expect(page.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_drag_that_ends_beside_the_board_places_nothing(visitor: Visitor) -> None:
+def test_drag_that_ends_beside_the_board_places_nothing(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft")
     block(page, 9).hover()
@@ -385,9 +310,7 @@ def test_a_drag_that_ends_beside_the_board_places_nothing(visitor: Visitor) -> N
     place(page, 9)
 
 
-def test_play_now_begins_in_one_click_and_is_found_again_on_the_first_page(
-    visitor: Visitor,
-) -> None:
+def test_play_now_begins_in_one_click_and_is_listed_on_the_first_page(visitor: Visitor) -> None:
     page = visitor("/")
     page.get_by_role("button", name="Play now").click()
     expect(my_turn(page)).to_be_visible()
@@ -400,9 +323,7 @@ def test_play_now_begins_in_one_click_and_is_found_again_on_the_first_page(
 # Presses while the page changes -------------------------------------------------------------------
 
 
-def test_a_block_pressed_while_the_last_one_is_on_its_way_is_placed_after_it(
-    visitor: Visitor,
-) -> None:
+def test_block_pressed_while_another_is_sent_is_placed_after_it(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft")
     with page.expect_request("**/move*"):
@@ -413,7 +334,7 @@ def test_a_block_pressed_while_the_last_one_is_on_its_way_is_placed_after_it(
     assert game_on(page).moves == (9, 8)
 
 
-def test_a_block_pressed_twice_is_placed_once(visitor: Visitor) -> None:
+def test_block_pressed_twice_is_placed_once(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "summit")
     with changing(page):
@@ -422,7 +343,7 @@ def test_a_block_pressed_twice_is_placed_once(visitor: Visitor) -> None:
     assert game_on(page).moves == (5,)
 
 
-def test_the_page_does_not_change_under_a_press(visitor: Visitor) -> None:
+def test_page_does_not_change_under_a_press(visitor: Visitor) -> None:
     ann, ben = visitor(None, size=PHONE), visitor(None)
     join(ben, begin(ann, "draft", "link", name_1="Ann", first="other"), "Ben")
     expect(block(ann, 5)).to_have_accessible_description("It is Ben's turn.")

@@ -15,7 +15,7 @@ pytest_plugins = ["support.browsers"]
 
 
 def allow_claims(site: Server, page: Page) -> None:
-    """Let a room's games be claimed from a player who is gone for a second."""
+    """Allow a room's games to be claimed from a player who is gone for a second."""
     address = page.url.rpartition("/")[2]
     claim = "revision = revision + 1, document = json_set(document, '$.claim_after', 1)"
     # The statement is our own.
@@ -26,7 +26,7 @@ def allow_claims(site: Server, page: Page) -> None:
     ("size", "touch"), [(DESKTOP, False), (PHONE, True)], ids=["desktop", "phone"]
 )
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_a_friend_joins_by_the_code(
+def test_friend_joins_by_the_code(
     visitor: Visitor, size: tuple[int, int], *, touch: bool, scripts: bool
 ) -> None:
     ann = visitor(None)
@@ -45,32 +45,26 @@ def test_a_friend_joins_by_the_code(
     expect(ann.locator("#short-code")).to_have_count(0)
 
 
-def test_a_player_whose_page_is_hidden_is_away_and_comes_back(visitor: Visitor) -> None:
+def test_player_with_a_hidden_or_closed_page_is_away(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor)
-    where = ann.locator("#presence-2")
-    expect(where).to_have_text("here")
+    presence = ann.locator("#presence-2")
+    expect(presence).to_have_text("here")
     expect(ben.locator("#presence-1")).to_have_text("here")
     hide(ben)
-    expect(where).to_have_text("away")
+    expect(presence).to_have_text("away")
     hide(ben, hidden=False)
-    expect(where).to_have_text("here")
-
-
-def test_a_player_who_closes_the_page_is_away_and_a_notice_stays_meanwhile(
-    visitor: Visitor,
-) -> None:
-    ann, ben = play_over_link(visitor)
+    expect(presence).to_have_text("here")
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
     block(ann, 8).click(force=True)
-    said = notice(ann).inner_text()
+    words = notice(ann).inner_text()
     ben.close()
-    expect(ann.locator("#presence-2")).to_have_text("away")
-    assert notice(ann).inner_text() == said, "only what is said of the player changes"
+    expect(presence).to_have_text("away")
+    assert notice(ann).inner_text() == words, "only what is said of the player changes"
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_a_game_is_claimed_from_a_player_who_is_gone(
+def test_game_is_claimed_from_a_gone_player(
     visitor: Visitor, site: Server, *, scripts: bool
 ) -> None:
     ann, ben = play_over_link(visitor)
@@ -94,9 +88,7 @@ def test_a_game_is_claimed_from_a_player_who_is_gone(
     expect(status(spectator)).to_contain_text("Ann wins: Ben forfeits the game.")
 
 
-def test_a_player_who_returns_in_time_moves_and_nothing_is_claimed(
-    visitor: Visitor, site: Server
-) -> None:
+def test_player_who_returns_in_time_cannot_be_claimed_from(visitor: Visitor, site: Server) -> None:
     ann, ben = play_over_link(visitor)
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ async () => (await axe.run({ preload: false, resultTypes: ["violations"] })).vio
     found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))
   ])
 """
-REPORTS = ("lab/index.html", "evaluation/report.html")
+FITS = "document.documentElement.scrollWidth <= innerWidth"
 INK = "rgb(0, 0, 0)"
 """The colour of text on light pages, and on paper."""
 
@@ -35,7 +36,7 @@ INK = "rgb(0, 0, 0)"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a report of the lab and one of an evaluation."""
-    place = tmp_path_factory.mktemp("reports")
+    folder = tmp_path_factory.mktemp("reports")
     rows = make_grid(
         blocks=["1-7", "1-8", "1-9"], target=list(range(12, 24, 3)), fit=["descending", "any"]
     )
@@ -43,30 +44,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = LabResults("lab.jsonl", {}, tuple(rows))
     write_files(
         build_report(results, rank_rows(rows, limits={}), command="tower lab lab.jsonl"),
-        place / "lab",
+        folder / "lab",
     )
     scores = evaluate(
         ["random", "perfect"], variants=3, number=8, positions=24, seed=5, jobs=1
     ).scores
-    write_files(build_evaluation_report(scores, "tower eval"), place / "evaluation")
-    return place
+    write_files(build_evaluation_report(scores, "tower eval"), folder / "evaluation")
+    return folder
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("size", [PHONE, DESKTOP])
-@pytest.mark.parametrize("report", REPORTS)
-def test_a_report_is_accessible_and_only_its_maps_and_tables_are_scrolled(
-    open_file: Callable[..., Page], folder: Path, report: str, size: tuple[int, int], *, dark: bool
+@pytest.mark.parametrize("report", ["lab/index.html", "evaluation/report.html"])
+def test_report_is_accessible_scrolls_only_its_tables_and_fits_on_paper(
+    open_file: Callable[..., Page], folder: Path, report: str
 ) -> None:
-    page = open_file(folder / report, size=size, dark=dark)
+    page = open_file(folder / report)
     page.evaluate(AXE)
-    assert page.evaluate(FIND_VIOLATIONS) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.parametrize("report", REPORTS)
-def test_a_report_fits_on_paper(open_file: Callable[..., Page], folder: Path, report: str) -> None:
-    page = open_file(folder / report, size=(720, 900), dark=True)
-    page.emulate_media(media="print")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for (width, height), light in product((PHONE, DESKTOP), ("light", "dark")):
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if light == "dark" else "light")
+        assert page.evaluate(FIND_VIOLATIONS) == [], (width, light)
+        assert page.evaluate(FITS), width
+    page.set_viewport_size({"width": 720, "height": 900})
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(FITS)
     assert page.evaluate("getComputedStyle(document.body).color") == INK

@@ -22,11 +22,11 @@ POINTS = 72 / 25.4
 FIND_OUTSIDE = """
 () => {
   const paper = document.body.getBoundingClientRect();
-  return [...document.querySelectorAll("body *")].filter((each) => {
-    const box = each.getBoundingClientRect();
+  return [...document.querySelectorAll("body *")].filter((element) => {
+    const box = element.getBoundingClientRect();
     return box.left < paper.left - 1 || box.right > paper.right + 1
-      || each.scrollWidth > each.clientWidth + 2;
-  }).map((each) => each.outerHTML);
+      || element.scrollWidth > element.clientWidth + 2;
+  }).map((element) => element.outerHTML);
 }
 """
 """What is wider than the paper or than the box that it is in."""
@@ -34,7 +34,7 @@ FIND_OUTSIDE = """
 
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_sheet_of_a_game_and_of_its_presets_is_one_printed_page(
+def test_sheet_of_a_game_and_of_its_presets_is_one_printed_page(
     open_file: Callable[..., Page], name: str, paper: str, tmp_path: Path
 ) -> None:
     book, (width, height) = catalogue.load(name), PAPERS[paper]

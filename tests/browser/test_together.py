@@ -1,4 +1,4 @@
-"""In real browsers: two people with a link, those who watch, offers, and a server that dies."""
+"""In real browsers: two people with a link, spectators, offers, and a server that is killed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from visits import begin, block, board, changing, game_on, my_turn, open_more, p
 pytest_plugins = ["support.browsers"]
 
 
-def two(
+def open_pages(
     visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str
 ) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link, and mark their pages."""
@@ -56,12 +56,12 @@ def test_two_play_over_a_link_and_others_watch_live(visitor: Visitor) -> None:
         place(mover, number)
         for page in (ann, ben, watcher):
             expect(tower(page, re.compile(rf"\b{number}$"))).to_be_visible()
-    told = {
+    endings = {
         ann: ("You win: your tower is exactly 15.", "Ben places 8."),
         ben: ("Ann wins: Ann's tower is exactly 15. You lost this one.", "You place 8."),
         watcher: ("Ann wins: Ann's tower is exactly 15.", "Ben places 8."),
     }
-    for page, (end, placed) in told.items():
+    for page, (end, placed) in endings.items():
         expect(status(page).get_by_role("paragraph")).to_have_text(end)
         expect(page).to_have_title(re.compile("^" + re.escape(end.removesuffix("."))))
         expect(log(page)).to_contain_text(placed)
@@ -73,26 +73,24 @@ def test_two_play_over_a_link_and_others_watch_live(visitor: Visitor) -> None:
     ).to_have_count(0)
 
 
-def test_nobody_moves_for_the_other(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
+def test_others_cannot_move_and_read_of_a_resignation_at_once(visitor: Visitor) -> None:
+    ann, ben = open_pages(visitor)
     expect(block(ben, 9)).to_have_accessible_description(re.compile("It is Ann.s turn."))
     block(ben, 9).click(force=True)
     expect(notice(ben)).to_have_text(re.compile("It is Ann.s turn."))
     assert game_on(ann).moves == ()
-
-
-def test_whoever_comes_third_can_only_watch(visitor: Visitor) -> None:
-    ann, _ = two(visitor)
     third = visitor(None)
     third.goto(ann.url)
     expect(third).to_have_url(re.compile("/w/"))
     expect(third.get_by_text("You are watching.")).to_be_visible()
     expect(third.get_by_role("button", name="Place")).to_have_count(0)
+    open_more(ben, "Resign")
+    ben.get_by_role("button", name="Yes, resign").click()
+    expect(status(ann)).to_contain_text("You win: Ben resigns.")
+    expect(status(ben)).to_contain_text("You resign, so Ann wins.")
 
 
-def test_an_old_page_places_nothing_and_shows_how_the_table_stands(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_stale_page_only_shows_the_present_table(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor(None)
     begin(page, "draft")
     asleep = page.context.new_page()
@@ -107,69 +105,57 @@ def test_an_old_page_places_nothing_and_shows_how_the_table_stands(
     forgive(troubles, "ERR_FAILED", "status of 409")
 
 
-def test_hidden_blocks_are_hidden_from_the_other_and_from_those_who_watch(visitor: Visitor) -> None:
-    ann, ben = two(visitor, "summit", hidden="yes")
+def test_pages_tell_no_hidden_blocks_and_no_tokens(visitor: Visitor) -> None:
+    ann, ben = open_pages(visitor, "summit", hidden="yes")
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
     watcher = visitor(None)
     watcher.goto(watch_link(ann))
+    cookies = [cookie for page in (ann, ben) for cookie in page.context.cookies()]
+    tokens = [cookie["value"] for cookie in cookies if len(cookie["value"]) > 20]
+    assert len(tokens) == 2
     for page in (ann, ben, watcher):
         expect(board(page).get_by_role("listitem")).to_have_count(2)
-        for sent in (page.content(), page.request.get(f"{page.url}/table").text()):
-            assert not re.search(r'still has|class="block[^"]* used', sent)
+        assert page.evaluate("document.cookie") == ""
+        for html in (page.content(), page.request.get(f"{page.url}/table").text()):
+            assert not re.search(r'still has|class="block[^"]* used', html)
+            assert not any(token in html for token in tokens)
     expect(watcher.get_by_role("region", name="Choose a")).to_have_count(0)
 
 
-def test_no_page_tells_a_token(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
+def test_takeback_is_declined_withdrawn_overtaken_or_accepted(visitor: Visitor) -> None:
+    ann, ben = open_pages(visitor)
     place(ann, 9)
-    expect(my_turn(ben)).to_be_visible()
-    tokens = [cookie.get("value", "") for page in (ann, ben) for cookie in page.context.cookies()]
-    seats = [token for token in tokens if len(token) > 20]
-    assert len(seats) == 2
-    for page in (ann, ben):
-        assert not any(token in page.content() for token in seats)
-        assert page.evaluate("document.cookie") == ""
-
-
-def test_a_takeback_is_asked_for_and_accepted(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
-    place(ann, 9)
-    expect(my_turn(ben)).to_be_visible()
-    ann.get_by_role("button", name="Ask to undo").click()
+    ask = ann.get_by_role("button", name="Ask to undo")
+    accept = ben.get_by_role("button", name="Accept")
+    ask.click()
     expect(ben.get_by_role("main")).to_contain_text("Ann asks to undo the last move.")
     expect(ann.get_by_role("main")).to_contain_text("Ben has not answered yet.")
-    ben.get_by_role("button", name="Accept").click()
-    expect(my_turn(ann)).to_be_visible()
-    expect(log(ann)).to_contain_text("Your 9 is taken back.")
-    expect(log(ben)).to_contain_text("Ann's 9 is taken back.")
-    assert game_on(ann).moves == ()
-    assert never_reloaded(ann, ben)
-
-
-def test_a_takeback_is_declined_or_withdrawn_or_lapses_with_the_next_move(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
-    place(ann, 9)
-    asking = ann.get_by_role("button", name="Ask to undo")
-    accept = ben.get_by_role("button", name="Accept")
-    asking.click()
     ben.get_by_role("button", name="Decline").click()
-    expect(asking).to_be_visible()
+    expect(ask).to_be_visible()
     expect(accept).to_have_count(0)
-    asking.click()
+    ask.click()
     expect(accept).to_be_visible()
     ann.get_by_role("button", name="Withdraw").click()
     expect(accept).to_have_count(0)
-    asking.click()
+    ask.click()
     expect(accept).to_be_visible()
     place(ben, 8)
     expect(accept).to_have_count(0)
     expect(ann.get_by_role("button", name="Withdraw")).to_have_count(0)
     assert game_on(ann).moves == (9, 8)
+    place(ann, 5)
+    ask.click()
+    accept.click()
+    expect(my_turn(ann)).to_be_visible()
+    expect(log(ann)).to_contain_text("Your 5 is taken back.")
+    expect(log(ben)).to_contain_text("Ann's 5 is taken back.")
+    assert game_on(ann).moves == (9, 8)
+    assert never_reloaded(ann, ben)
 
 
-def test_a_rematch_over_a_link_takes_both_and_the_other_begins(visitor: Visitor) -> None:
-    ann, ben = two(visitor, "race", target="5")
+def test_rematch_over_a_link_takes_both_and_the_other_begins(visitor: Visitor) -> None:
+    ann, ben = open_pages(visitor, "race", target="5")
     place(ann, 5)
     expect(status(ben)).to_contain_text("Ann wins: Ann's tower is exactly 5. You lost this one.")
     ann.get_by_role("button", name="Offer a rematch").click()
@@ -184,8 +170,8 @@ def test_a_rematch_over_a_link_takes_both_and_the_other_begins(visitor: Visitor)
     assert never_reloaded(ann, ben)
 
 
-def test_a_match_over_a_link_goes_on_with_a_button_and_is_won(visitor: Visitor) -> None:
-    ann, ben = two(visitor, "race", target="5", best_of="3")
+def test_match_over_a_link_continues_with_a_button_and_is_won(visitor: Visitor) -> None:
+    ann, ben = open_pages(visitor, "race", target="5", best_of="3")
     place(ann, 5)
     expect(ben.get_by_role("button", name="Next game")).to_be_visible()
     with changing(ben):
@@ -200,16 +186,8 @@ def test_a_match_over_a_link_goes_on_with_a_button_and_is_won(visitor: Visitor) 
         expect(page.get_by_role("button", name="Offer a rematch")).to_be_visible()
 
 
-def test_the_other_learns_at_once_that_one_resigned(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
-    open_more(ben, "Resign")
-    ben.get_by_role("button", name="Yes, resign").click()
-    expect(status(ann)).to_contain_text("You win: Ben resigns.")
-    expect(status(ben)).to_contain_text("You resign, so Ann wins.")
-
-
-def test_a_seat_moves_to_another_device(visitor: Visitor, troubles: list[str]) -> None:
-    ann, ben = two(visitor)
+def test_seat_moves_to_another_device(visitor: Visitor, troubles: list[str]) -> None:
+    ann, ben = open_pages(visitor)
     open_more(ann, "Links and devices")
     ann.get_by_role("button", name="Move my seat to another device").click()
     private = ann.get_by_label("Private link for your other device").input_value()
@@ -228,11 +206,11 @@ def test_a_seat_moves_to_another_device(visitor: Visitor, troubles: list[str]) -
     forgive(troubles, "409")
 
 
-def test_a_server_that_is_killed_and_started_again_has_lost_nothing(
+def test_restarted_server_has_lost_nothing(
     visitor: Visitor, serving: Callable[..., Server], troubles: list[str]
 ) -> None:
     server = serving()
-    ann, ben = two(visitor, at=server.url)
+    ann, ben = open_pages(visitor, at=server.url)
     place(ann, 9)
     for acting, other, number in ((ben, ann, 5), (ann, ben, 4)):
         expect(my_turn(acting)).to_be_visible()

@@ -1,7 +1,4 @@
-"""In real browsers: a server in trouble, and more tabs than connections.
-
-Some things must outlast the other player's move.
-"""
+"""In real browsers: a server in trouble, many tabs, and what a move of the other leaves alone."""
 
 from __future__ import annotations
 
@@ -23,47 +20,44 @@ ERROR_PAGE = '<!doctype html><main id="main"><h1>Not now</h1></main>'
 SAFE = "The server cannot do that right now. Your game is safe. Please try again in a moment."
 
 
-def told(page: Page) -> Locator:
+def connection(page: Page) -> Locator:
     """Return what the page says about its connection."""
     return page.locator("#connection")
 
 
-def answering(page: Page, path: str, code: int) -> None:
+def answer_with(page: Page, path: str, code: int) -> None:
     """Let the server be in trouble whenever a page asks for a path."""
     page.route(
         path, lambda route: route.fulfill(status=code, content_type="text/html", body=ERROR_PAGE)
     )
 
 
-def test_a_server_in_trouble_does_not_take_the_board_away(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_board_stays_while_the_server_is_in_trouble(visitor: Visitor, troubles: list[str]) -> None:
     ann, ben = play_over_link(visitor)
     answers = {429: "Too many requests.", 503: SAFE, 500: SAFE, 403: "That did not work."}
     for turn, (code, words) in enumerate(answers.items()):
         mover, other, number = (ben, ann, 4 - turn) if turn % 2 else (ann, ben, 4 - turn)
         expect(my_turn(mover)).to_be_visible()
-        answering(mover, "**/move*", code)
+        answer_with(mover, "**/move*", code)
         block(mover, number).click()
-        expect(told(mover)).to_contain_text(words)
+        expect(connection(mover)).to_contain_text(words)
         expect(board(mover)).to_be_visible()
         mover.unroute("**/move*")
         place(mover, number)
-        expect(told(mover)).to_be_empty()
+        expect(connection(mover)).to_be_empty()
         expect(tower(other, re.compile(f"{number}$"))).to_be_visible()
         forgive(troubles, f"{code}")
 
 
-def test_a_locked_database_costs_nothing_but_another_try(
-    visitor: Visitor, serving: Callable[..., Server], troubles: list[str]
+def test_move_into_locked_database_is_repeated(
+    visitor: Visitor, site: Server, troubles: list[str]
 ) -> None:
-    server = serving()
-    page = visitor(None, at=server.url)
+    page = visitor(None)
     begin(page, "draft")
-    with closing(sqlite3.connect(server.database, isolation_level=None)) as other:
+    with closing(sqlite3.connect(site.database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         block(page, 9).click()
-        expect(told(page)).to_have_text(SAFE)
+        expect(connection(page)).to_have_text(SAFE)
         expect(board(page)).to_be_visible()
         other.execute("ROLLBACK")
     place(page, 9)
@@ -71,14 +65,12 @@ def test_a_locked_database_costs_nothing_but_another_try(
     forgive(troubles, "503")
 
 
-def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def test_deleted_game_is_not_requested_again(visitor: Visitor, troubles: list[str]) -> None:
     page = visitor(None, reuse=False)
     begin(page, "draft")
     asked: list[str] = []
     for path in ("**/events*", "**/table*", "**/move*"):
-        answering(page, path, 404)
+        answer_with(page, path, 404)
     block(page, 9).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Not now")
     page.on("request", lambda request: asked.append(request.url))
@@ -87,9 +79,15 @@ def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(
     forgive(troubles, "404")
 
 
-def test_a_table_that_could_not_be_fetched_is_fetched_again(
-    visitor: Visitor, troubles: list[str]
-) -> None:
+def fail_once(page: Page, path: str, fail: Callable[[Route], None]) -> list[Callable[..., None]]:
+    """Fail the first request for a path, and let the second through; return what is not used."""
+    answers: list[Callable[..., None]] = [fail, Route.continue_]
+    # Playwright marks the function, which a method refuses.
+    page.route(path, lambda route: answers.pop(0)(route))  # noqa: PLW0108
+    return answers
+
+
+def test_failed_request_for_the_table_is_repeated(visitor: Visitor, troubles: list[str]) -> None:
     ann, ben = play_over_link(visitor)
 
     def refuse(route: Route) -> None:
@@ -99,32 +97,17 @@ def test_a_table_that_could_not_be_fetched_is_fetched_again(
         route.abort("connectionrefused")
 
     for mover, other, number, fail in ((ann, ben, 9, refuse), (ben, ann, 8, break_off)):
-        times = fail_once(other, "**/table*", fail)
+        answers = fail_once(other, "**/table*", fail)
         place(mover, number)
-        expect(told(other)).to_contain_text("Trying again")
+        expect(connection(other)).to_contain_text("Trying again")
         expect(tower(other, re.compile(f"{number}$"))).to_be_visible()
-        expect(told(other)).to_be_empty()
-        assert len(times) == 2
+        expect(connection(other)).to_be_empty()
+        assert answers == []
         other.unroute("**/table*")
     forgive(troubles, "503", "ERR_CONNECTION_REFUSED")
 
 
-def fail_once(page: Page, path: str, fail: Callable[[Route], None]) -> list[str]:
-    """Let the first request for a path fail; return the addresses of all, as they come."""
-    times: list[str] = []
-
-    def answer(route: Route) -> None:
-        times.append(route.request.url)
-        if len(times) == 1:
-            fail(route)
-        else:
-            route.continue_()
-
-    page.route(path, answer)
-    return times
-
-
-def test_more_tabs_than_a_browser_has_connections_all_follow_the_game(visitor: Visitor) -> None:
+def test_more_tabs_than_connections_all_follow_the_game(visitor: Visitor) -> None:
     first = visitor(None)
     begin(first, "draft")
     tabs = [first]
@@ -140,9 +123,7 @@ def test_more_tabs_than_a_browser_has_connections_all_follow_the_game(visitor: V
         expect(tower(page, re.compile("8$"))).to_be_visible()
 
 
-def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(
-    visitor: Visitor,
-) -> None:
+def test_hidden_tab_closes_its_stream_and_catches_up(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor)
     with ben.expect_event("requestfailed", lambda request: "/events" in request.url):
         hide(ben)
@@ -152,7 +133,7 @@ def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(
     expect(my_turn(ben)).to_be_visible()
 
 
-def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor) -> None:
+def test_typed_text_stays_when_the_other_moves(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor)
     typed = ben.locator("#typed")
     for where, placed, wanted in (("in the field", 9, 8), ("elsewhere", 5, 4)):
@@ -168,7 +149,7 @@ def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor) -> None:
         expect(typed).to_have_value("")
 
 
-def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> None:
+def test_focus_moves_to_the_next_answer(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor, "race", target="5")
     place(ann, 4)
     expect(my_turn(ben)).to_be_visible()
@@ -189,7 +170,7 @@ def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> 
     expect(ben.get_by_role("button", name="Offer a rematch")).to_be_focused()
 
 
-def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
+def test_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor)
     place(ann, 9)
     open_more(ann, "Links and devices")
@@ -203,7 +184,7 @@ def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
     expect(ann.get_by_text("Keep this link private.")).to_have_count(1)
 
 
-def test_a_hint_stays_until_the_position_is_another(visitor: Visitor) -> None:
+def test_hint_stays_until_the_position_changes(visitor: Visitor) -> None:
     ann, ben = play_over_link(visitor, hints="yes")
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
@@ -219,9 +200,9 @@ def test_a_hint_stays_until_the_position_is_another(visitor: Visitor) -> None:
     expect(hint).to_have_count(0)
 
 
-def test_that_something_is_copied_is_told_to_those_who_listen(visitor: Visitor) -> None:
+def test_copying_is_announced_to_screen_readers(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft", "link")
     page.get_by_role("button", name="Copy").first.click()
     expect(page.get_by_role("status").get_by_text("Copied.", exact=True)).to_be_visible()
-    expect(told(page)).to_be_empty()
+    expect(connection(page)).to_be_empty()

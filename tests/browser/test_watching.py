@@ -1,4 +1,4 @@
-"""That the browser tests see what goes wrong in a page; and that they leave other tests alone."""
+"""The browser tests notice trouble in a page, and leave other tests alone."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def small() -> Iterator[str]:
         ("/broken", "nobody is not defined"),
     ],
 )
-def test_whatever_goes_wrong_in_a_page_is_noted(
+def test_trouble_in_a_page_is_noted(
     visitor: Visitor, small: str, troubles: list[str], path: str, wrong: str
 ) -> None:
     page = visitor("/fine", at=small)
@@ -72,7 +72,7 @@ def test_whatever_goes_wrong_in_a_page_is_noted(
     troubles.clear()
 
 
-def test_other_tests_can_run_loops_beside_the_browser(
+def test_event_loop_runs_beside_the_browser(
     browser: object, request: pytest.FixtureRequest, small: str
 ) -> None:
     assert browser

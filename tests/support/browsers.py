@@ -2,18 +2,17 @@
 
 Tests get the fixtures with `pytest_plugins = ["support.browsers"]`.
 
-One browser and one server serve all tests of a process; each visitor is somebody else, with cookies
-of their own, and each test plays in rooms of its own. A test that kills a server starts one of its
-own with `serving`.
+One browser and one server serve all tests of a process. Every visitor has new cookies, and every
+test plays in new rooms. A test that kills a server starts its own with `serving`.
 
-Starting a window takes more work than most of what is done in it, so windows are emptied and used
-again: without cookies, storage, routes and other tabs, and with their first size and colours. A
-test that adds listeners or scripts to a page asks for a window that is closed after it:
+Starting a window costs more than most tests, so windows are emptied and used again: without
+cookies, storage, routes and other tabs, and with their first size and colours. A test that adds
+listeners or scripts to a page asks for a window that is closed after it:
 `visitor(..., reuse=False)`.
 
-A test fails if a page says anything in its console, if something it wants cannot be loaded or is
-refused by the security policy, or if it asks any other host for anything. (PYTEST_DONT_REWRITE:
-tests may have imported it before.)
+A test fails if a page writes to its console, if a resource cannot be loaded or is refused by the
+security policy, or if the page sends a request to another host. (PYTEST_DONT_REWRITE: tests may
+have imported this module before.)
 """
 
 from __future__ import annotations
@@ -50,22 +49,22 @@ THRIFTY = (
     "--disable-gpu", "--disable-site-isolation-trials", "--renderer-process-limit=1",
     "--js-flags=--single-threaded",
 )  # fmt: skip
-"""One process draws all pages: starting one takes more work than most pages do."""
+"""One process draws all pages: starting one costs more than most pages."""
 
 BLOCKED = "Service Worker registration blocked by Playwright"
-"""What is said on every page, since a service worker would come between pages and server."""
+"""A message of every page: a service worker would come between pages and server."""
 
 GONE = (
     "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_CONTENT_LENGTH_MISMATCH",
     "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE_CHUNKED_ENCODING", "Failed to fetch",
 )  # fmt: skip
-"""What a browser says of a server that is not there any more."""
+"""Messages of a browser about a server that has ended."""
 
 expecting.set_options(timeout=PATIENCE)
 
 
 class Visitor(Protocol):
-    """Opens a page as somebody who was never here before."""
+    """Opens a page as a new visitor."""
 
     def __call__(
         self,
@@ -92,7 +91,7 @@ class Look(NamedTuple):
 
 
 class Window:
-    """A window of a visitor, and where what goes wrong in it is noted."""
+    """A window of a visitor, which notes the troubles of its pages."""
 
     def __init__(self, browser: Browser, look: Look) -> None:
         self.look = look
@@ -109,34 +108,33 @@ class Window:
         self.page = self.context.new_page()
 
     def _watch(self) -> None:
-        """Note whatever goes wrong in the pages."""
+        """Note all troubles of the pages."""
 
-        def said(message: ConsoleMessage) -> None:
+        def note_message(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning", "assert") and message.text != BLOCKED:
                 self.troubles.append(f"console: {message.text}")
 
-        def asked(request: Request) -> None:
+        def note_foreign_host(request: Request) -> None:
             if not request.url.startswith((f"{self.look.url}/", "data:", "blob:")):
                 self.troubles.append(f"another host: {request.url}")
 
-        def failed(request: Request) -> None:
-            if "ERR_ABORTED" not in (
-                request.failure or ""
-            ):  # what a page that is left was waiting for
+        def note_failure(request: Request) -> None:
+            # A page that is left aborts its requests.
+            if "ERR_ABORTED" not in (request.failure or ""):
                 self.troubles.append(f"{request.method} {request.url}: {request.failure}")
 
-        def answered(response: Response) -> None:
+        def note_server_error(response: Response) -> None:
             if response.status >= 500:
                 self.troubles.append(f"{response.request.method} {response.url}: {response.status}")
 
-        self.context.on("console", said)
+        self.context.on("console", note_message)
         self.context.on("weberror", lambda error: self.troubles.append(f"script: {error.error}"))
-        self.context.on("request", asked)
-        self.context.on("requestfailed", failed)
-        self.context.on("response", answered)
+        self.context.on("request", note_foreign_host)
+        self.context.on("requestfailed", note_failure)
+        self.context.on("response", note_server_error)
 
     def empty(self) -> None:
-        """Make it the window of somebody who was never here before."""
+        """Make it the window of a new visitor."""
         for tab in self.context.pages:
             if tab != self.page:
                 tab.close()
@@ -208,10 +206,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture
 def troubles() -> list[str]:
-    """What went wrong in this test's pages.
-
-    A test that causes trouble on purpose checks it and clears the list.
-    """
+    """Troubles of the pages of this test, which `forgive` clears if they are expected."""
     return []
 
 
@@ -225,7 +220,7 @@ def visitor(
     troubles: list[str],
     tmp_path: Path,
 ) -> Iterator[Visitor]:
-    """Let somebody visit the server; every call is somebody else."""
+    """Open windows of visitors, a new one with every call."""
     used: list[tuple[Window, bool]] = []
 
     def visit(
@@ -293,21 +288,21 @@ def play_over_link(
 
 def forgive(troubles: list[str], *expected: str) -> None:
     """Forget troubles that a test caused on purpose, and no others."""
-    others = [trouble for trouble in troubles if not any(each in trouble for each in expected)]
+    others = [trouble for trouble in troubles if not any(word in trouble for word in expected)]
     assert not others, others
     troubles.clear()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Let the fixtures know how their test went."""
+    """Tell the fixtures whether their test failed."""
     report = yield
     item.stash.setdefault(REPORTS, {})[report.when] = report
     return report
 
 
 def _keep_pictures(contexts: list[BrowserContext], folder: Path) -> None:
-    """Save what everybody saw when a test failed."""
+    """Save what all visitors saw when a test failed."""
     pages = [page for context in contexts for page in context.pages]
     for number, page in enumerate(pages, 1):
         name = f"{number}-{re.sub(r'[^a-z]+', '-', page.url.split('/', 3)[-1])[:20]}"

@@ -1,4 +1,4 @@
-"""What only tests do in a room's page, and look for there: dragging, typing, towers, the log."""
+"""Gestures of tests on the page of a room, and parts that tests look for there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from visits import block, board
 
 
 def type_in(page: Page, answer: int | str) -> None:
-    """Type an answer where it is asked for."""
+    """Type an answer into its field."""
     field = page.get_by_role("region", name="Choose a").get_by_role("textbox")
     field.fill(f"{answer}")
     field.press("Enter")
@@ -40,44 +40,41 @@ def touch_drag(page: Page, number: int) -> None:
 
     touch("touchStart", *start)
     for part in (0.2, 0.4, 0.6, 0.8, 1.0):
-        touch(
-            "touchMove",
-            start[0] + part * (end[0] - start[0]),
-            start[1] + part * (end[1] - start[1]),
-        )
+        across, down = part * (end[0] - start[0]), part * (end[1] - start[1])
+        touch("touchMove", start[0] + across, start[1] + down)
     touch("touchEnd")
 
 
 def tower(page: Page, name: str | re.Pattern[str]) -> Locator:
-    """Return a tower by what a screen reader says of it."""
+    """Return a tower by its name for screen readers."""
     return board(page).get_by_role("img", name=name)
 
 
 def log(page: Page) -> Locator:
-    """Return what happened."""
+    """Return the log of the game."""
     return page.get_by_role("log")
 
 
 def notice(page: Page) -> Locator:
-    """Return what is said about what was just tried."""
+    """Return the message about the last attempt."""
     return page.get_by_role("alert")
 
 
 def watch_link(page: Page) -> str:
-    """Return the link for those who watch."""
+    """Return the link for spectators."""
     return page.locator("#watch-link").input_value()
 
 
 def box(locator: Locator) -> FloatRect:
-    """Return where something is."""
-    found = locator.bounding_box()
-    if found is None:
-        raise LookupError(f"{locator} is not to be seen")
-    return found
+    """Return the position of an element."""
+    position = locator.bounding_box()
+    if position is None:
+        raise LookupError(f"{locator} is not visible")
+    return position
 
 
 def hide(page: Page, *, hidden: bool = True) -> None:
-    """Let a page's tab be hidden, or seen again."""
+    """Hide the tab of a page, or show it again."""
     script = """(hidden) => {
       Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
       document.dispatchEvent(new Event("visibilitychange"));

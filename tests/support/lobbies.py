@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import pickle
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,39 +21,55 @@ from support.clocks import SLOW
 from support.stores import open_store
 
 BOOK = catalogue.load_named("draft")
-
-
 START = Table(Game(BOOK.rules), BOOK.name)
-
-
 LINK = NewRoom(START, "link", names=("Ann", None))
 
 
 class InstantWorkers(Workers):
-    """Answers in this process, or gives up if that is what it is for."""
+    """Computes answers in this process, or raises what it is told to raise.
+
+    Arguments and answers are pickled, as between processes. Answers with a key are cached.
+    """
 
     def __init__(self, *, gives_up: bool = False) -> None:
         super().__init__(1)
-        self.gives_up = gives_up
-        self.asked = 0
+        self.trouble: Exception | None = GaveUpError("it took too long") if gives_up else None
+        self.questions: list[tuple[str, Hashable]] = []
+        """The name and key of every question."""
+        self._cache: dict[Hashable, bytes] = {}
 
-    async def ask(self, task, *args, **_):  # type: ignore[no-untyped-def]  # whatever it is asked
-        self.asked += 1
+    @property
+    def asked(self) -> int:
+        """How many questions were asked."""
+        return len(self.questions)
+
+    async def warm(self) -> None:
+        """Do nothing: there are no processes to start."""
+
+    async def ask(self, task, *args, key=None, **_):  # type: ignore[no-untyped-def]  # any task
+        self.questions.append((task.__name__, key))
         await asyncio.sleep(0)
-        if self.gives_up:
-            raise GaveUpError("it took too long")
-        return task(*args)
+        if self.trouble is not None:
+            raise self.trouble
+        answer = self._cache.get(key)
+        if answer is None:
+            # The data is our own.
+            answer = pickle.dumps(task(*pickle.loads(pickle.dumps(args))))  # noqa: S301
+        if key is not None:
+            self._cache[key] = answer
+        return pickle.loads(answer)  # noqa: S301
 
 
 @asynccontextmanager
 async def open_lobby(folder: Path, workers: Workers | None = None) -> AsyncIterator[Lobby]:
+    """Open a lobby with a database in a folder."""
     store = open_store(folder / "games.db")
-    scribe, workers = Writer(store), workers or InstantWorkers()
+    writer, workers = Writer(store), workers or InstantWorkers()
     try:
-        yield Lobby(store, scribe, workers)
+        yield Lobby(store, writer, workers)
     finally:
         await workers.close()
-        scribe.close()
+        writer.close()
         store.close()
 
 
@@ -61,13 +78,13 @@ def run_in_lobby(
     do: Callable[[Lobby], Awaitable[None]],
     workers: Workers | None = None,
 ) -> None:
-    """Do something in a lobby of its own, on an event loop of its own."""
+    """Run a coroutine with a new lobby, on a new event loop."""
 
-    async def all_of_it() -> None:
+    async def run() -> None:
         async with open_lobby(folder, workers) as lobby:
             await do(lobby)
 
-    asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
+    asyncio.run(asyncio.wait_for(run(), SLOW))
 
 
 async def wait_for_computer(lobby: Lobby, room: StoredRoom, seconds: float = 2.0) -> StoredRoom:
@@ -77,9 +94,10 @@ async def wait_for_computer(lobby: Lobby, room: StoredRoom, seconds: float = 2.0
 
 
 async def open_linked_room(lobby: Lobby) -> tuple[str, str, str]:
-    known, ann = await lobby.open_room(LINK)
-    _, ben = await lobby.join(known.address, "Ben")
-    return known.address, ann, ben
+    """Open a room, and join it; return its address and both tokens."""
+    room, ann = await lobby.open_room(LINK)
+    _, ben = await lobby.join(room.address, "Ben")
+    return room.address, ann, ben
 
 
 @dataclass
@@ -98,10 +116,10 @@ async def open_node(
     listening: bool = True,
     patience: float = 0.2,
 ) -> AsyncIterator[ServerNode]:
-    """Have a server; with little patience it does not wait long for a locked database."""
+    """Run a server without its network part; `patience` is its wait for a locked database."""
     store = open_store(database, patience=patience)
-    scribe = Writer(store)
-    lobby = Lobby(store, scribe, InstantWorkers())
+    writer = Writer(store)
+    lobby = Lobby(store, writer, InstantWorkers())
     listener = ChangeListener(store, lobby.hub) if listening else None
     try:
         yield ServerNode(store, lobby, listener)
@@ -109,5 +127,5 @@ async def open_node(
         if listener is not None:
             listener.close()
         await lobby.close()
-        scribe.close()
+        writer.close()
         store.close()

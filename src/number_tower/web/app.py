@@ -86,16 +86,23 @@ _PAGES = (
 """The modules with pages, the most used ones first, since routes are matched in this order."""
 
 
-def make_app(settings: Settings, connections: ConnectionRegistry | None = None) -> FastAPI:
-    """Return the application; it opens its database when it starts, and closes it in the end."""
+def make_app(
+    settings: Settings,
+    connections: ConnectionRegistry | None = None,
+    workers: Workers | None = None,
+) -> FastAPI:
+    """Return the application; it opens its database when it starts, and closes it in the end.
+
+    It closes its workers too; without any, it uses its own processes.
+    """
 
     @asynccontextmanager
     async def run_parts(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
         writer = Writer(store)
-        workers = Workers(settings.workers + 1)
+        pool = Workers(settings.workers + 1) if workers is None else workers
         max_rooms = MAX_ROOMS_PER_DAY if settings.limits else None
-        lobby = Lobby(store, writer, workers)
+        lobby = Lobby(store, writer, pool)
         listener = ChangeListener(store, lobby.hub)
         app.state.parts = Parts(
             settings=settings,
@@ -106,11 +113,11 @@ def make_app(settings: Settings, connections: ConnectionRegistry | None = None) 
             writes=health.WriteCheck(partial(writer.submit, probe_write)),
             listener=listener,
             quota=StorageQuota(partial(measure_size, store), settings.max_db, max_rooms),
-            workers=workers,
+            workers=pool,
             lobby=lobby,
             classes=Classes(lobby.database, lobby.hub, lobby.cache),
         )
-        jobs = _sweep_rooms(lobby, settings), workers.warm()
+        jobs = _sweep_rooms(lobby, settings), pool.warm()
         background = [asyncio.create_task(job) for job in jobs]
         try:
             yield
@@ -119,7 +126,7 @@ def make_app(settings: Settings, connections: ConnectionRegistry | None = None) 
                 task.cancel()
             listener.close()
             await lobby.close()
-            await workers.close()
+            await pool.close()
             await asyncio.to_thread(writer.close)
             store.close()
 

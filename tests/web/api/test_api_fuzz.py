@@ -1,8 +1,8 @@
-"""The API keeps its word whatever it is sent.
+"""Every answer of the API is as described, whatever it is sent.
 
 schemathesis makes requests from its description; they are answered in this process.
 
-`NUMBER_TOWER_THOROUGH=1` tries more of everything, each time something else.
+`NUMBER_TOWER_THOROUGH=1` tries more of everything, with new data every time.
 """
 
 from __future__ import annotations
@@ -23,22 +23,20 @@ from schemathesis.python import asgi
 from number_tower.web.app import make_app
 from support.apps import make_auth_header, make_settings
 from support.clocks import SLOW
+from support.lobbies import InstantWorkers
 from support.sizes import THOROUGH, size
 
-WISHES: list[dict[str, Any]] = [
+GAMES: list[dict[str, Any]] = [
     {"game": "draft", "opponent": "table"},
     {"game": "draft", "opponent": "link"},
     {"game": "summit", "hidden": True, "opponent": "table", "best_of": 3},
     {"record": "draft(names=Ann,Ben):9,8", "opponent": "table"},
     {"game": "climb", "opponent": "gentle"},
 ]
-"""Games in which something can be tried.
-
-Requests that are right for any game go to one of them, with its token.
-"""
+"""Requests that are right for any game go to one of these, with its token."""
 
 PUZZLE: dict[str, Any] = {"seed": "1", "number": 1, "grade": 1, "game": "draft"}
-"""Any puzzle that can be had is this one: others take longer to be found."""
+"""The puzzle that every valid request gets: others take longer to make."""
 
 pytest_plugins = ["schemathesis.pytest.plugin"]
 
@@ -59,25 +57,25 @@ CONFIG = schemathesis.Config.from_dict(
 
 
 class Rooms:
-    """Games to try something in, each for a few requests."""
+    """Games to send requests to, a new one after a few requests."""
 
     def __init__(self, client: asgi.ASGIClient) -> None:
         self._client = client
         self._turn = count()
         self._made: dict[str, Any] = {}
 
-    def one(self) -> tuple[str, str]:
-        """Return a game's address, and the token of whoever began it."""
+    def get_room(self) -> tuple[str, str]:
+        """Return the address of a game, and the token of its first player."""
         turn = next(self._turn)
         if turn % 4 == 0:
-            made = self._client.post("/api/games", json=WISHES[turn // 4 % len(WISHES)])
+            made = self._client.post("/api/games", json=GAMES[turn // 4 % len(GAMES)])
             assert made.status_code == 201, made.text
             self._made = made.json()
         return self._made["address"], self._made["token"]
 
 
 FOLDER = Path(gettempdir()) / f"number-tower-fuzz-{os.getpid()}"
-APP: Any = make_app(make_settings(FOLDER))
+APP: Any = make_app(make_settings(FOLDER), workers=InstantWorkers())
 """Put together to be described; it opens its database with the first request."""
 
 schema = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG)
@@ -101,26 +99,21 @@ def rooms() -> Iterator[Rooms]:
     suppress_health_check=list(HealthCheck),
     database=None,
 )
-def test_every_answer_is_as_described_and_none_is_an_error_of_ours(
+def test_answer_is_described_and_no_server_error(
     case: schemathesis.Case[Any], rooms: Rooms
 ) -> None:
-    wrong = (
-        {place.value for place, part in case.meta.components.items() if part.mode.is_negative}
-        if case.meta
-        else {""}
-    )
+    wrong = {""}
+    if case.meta:
+        parts = case.meta.components.items()
+        wrong = {part.value for part, data in parts if data.mode.is_negative}
     headers = None
     if "{address}" in case.operation.path and not wrong & {"path", "header"}:
-        address, token = rooms.one()
+        address, token = rooms.get_room()
         case.path_parameters = {"address": address}
         headers = make_auth_header(token)
-    for given in (case.query, case.body):
-        if (
-            "puzzles" in case.operation.path
-            and not wrong
-            and isinstance(given, dict)
-            and "seed" in given
-        ):
-            given.pop("day", None)
-            given.update(PUZZLE)
+    is_puzzle = "puzzles" in case.operation.path and not wrong
+    for fields in (case.query, case.body):
+        if is_puzzle and isinstance(fields, dict) and "seed" in fields:
+            fields.pop("day", None)
+            fields.update(PUZZLE)
     case.call_and_validate(headers=headers, timeout=SLOW)

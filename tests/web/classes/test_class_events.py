@@ -1,4 +1,4 @@
-"""Live events of a class: the wall gets each changed board, pupils only what matters to them."""
+"""Live events of a class: the wall gets changed boards, a pupil what concerns the pupil."""
 
 from __future__ import annotations
 
@@ -70,24 +70,28 @@ class Lesson:
             )
 
 
-class Follower:
-    """Reads events one by one."""
+Events = AsyncIterator[bytes]
 
-    def __init__(self, events: AsyncIterator[bytes]) -> None:
-        self.events = events
 
-    async def next(self) -> str:
-        return (await anext(self.events)).decode()
+async def read_event(events: Events) -> str:
+    return (await anext(events)).decode()
+
+
+async def skip_keepalives(events: Events) -> str:
+    """Return the next event that is not only a sign of life."""
+    while (event := await read_event(events)) == KEEPALIVE.decode():
+        pass
+    return event
 
 
 @asynccontextmanager
-async def following(events: Any) -> AsyncIterator[Follower]:
+async def follow(events: Any) -> AsyncIterator[Events]:
     async with aclosing(events):
         assert await anext(events) == RECONNECT_HINT
-        yield Follower(events)
+        yield events
 
 
-def in_class(folder: Path, script: Callable[[Lesson], Awaitable[None]]) -> None:
+def run_in_class(folder: Path, script: Callable[[Lesson], Awaitable[None]]) -> None:
     async def run() -> None:
         async with open_lobby(folder) as lobby:
             lesson = Lesson(lobby)
@@ -98,65 +102,63 @@ def in_class(folder: Path, script: Callable[[Lesson], Awaitable[None]]) -> None:
     asyncio.run(asyncio.wait_for(run(), SLOW))
 
 
-def test_the_wall_gets_each_board_that_changes(tmp_path: Path) -> None:
+def test_wall_gets_only_the_boards_that_change(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
         await lesson.act(StartRound(1))
-        async with following(stream_wall(lesson.classes, lesson.code)) as wall:
-            assert (await wall.next()).startswith("event: state\nid: 4.")
+        async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
+            assert (await read_event(wall)).startswith("event: state\nid: 4.")
             await lesson.place(9)
-            said = await wall.next()
-            assert said.startswith('event: board\ndata: <div class="class-board')
-            assert "height 9 of 15: 9" in said
-            assert "event: state" not in said, "the rest of the page is as it was"
-            assert said.count("\n") == 3
+            event = await read_event(wall)
+            assert event.startswith('event: board\ndata: <div class="class-board')
+            assert "height 9 of 15: 9" in event
+            assert "event: state" not in event, "the rest of the page is as it was"
+            assert event.count("\n") == 3
             await lesson.place(8, 6)
-            while "event: state" not in said:
-                said = await wall.next()
-            assert "id: 5." in said
-            assert "wins (target reached)" in said
+            while "event: state" not in event:
+                event = await read_event(wall)
+            assert "id: 5." in event
+            assert "wins (target reached)" in event
 
-    in_class(tmp_path, script)
+    run_in_class(tmp_path, script)
 
 
-def test_the_wall_follows_the_rooms_of_the_next_round(tmp_path: Path) -> None:
+def test_wall_follows_the_rooms_of_a_new_round(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
-        async with following(stream_wall(lesson.classes, lesson.code)) as wall:
-            assert "id: 3.0" in await wall.next()
+        async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
+            assert "id: 3.0" in await read_event(wall)
             await lesson.act(StartRound(1))
-            assert "event: board" in await wall.next()
+            assert "event: board" in await read_event(wall)
             await lesson.place(9)
-            assert "height 9 of 15: 9" in await wall.next()
+            assert "height 9 of 15: 9" in await read_event(wall)
 
-    in_class(tmp_path, script)
+    run_in_class(tmp_path, script)
 
 
-def test_who_is_removed_sees_no_more_of_the_wall(tmp_path: Path) -> None:
+def test_stream_of_a_removed_pupil_ends(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
         async with (
-            following(
+            follow(
                 stream_wall(lesson.classes, lesson.code, Credentials(browsers=("Ann",)))
-            ) as seen_by_ann,
-            following(stream_wall(lesson.classes, lesson.code, TEACHER)) as seen_by_teacher,
+            ) as pupil_wall,
+            follow(stream_wall(lesson.classes, lesson.code, TEACHER)) as teacher_wall,
         ):
-            await seen_by_ann.next()
-            await seen_by_teacher.next()
+            await read_event(pupil_wall)
+            await read_event(teacher_wall)
             await lesson.act(Remove(1))
-            assert "event: state" in await seen_by_teacher.next()
+            assert "event: state" in await read_event(teacher_wall)
             with pytest.raises(StopAsyncIteration):
-                await seen_by_ann.next()
+                await read_event(pupil_wall)
 
-    in_class(tmp_path, script)
+    run_in_class(tmp_path, script)
 
 
-def test_a_game_that_nobody_moves_in_is_marked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_game_without_moves_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def script(lesson: Lesson) -> None:
         monkeypatch.setattr(class_view, "HEARTBEAT", 0.01)
         await lesson.act(StartRound(1))
-        async with following(stream_wall(lesson.classes, lesson.code)) as wall:
-            await wall.next()
-            assert await wall.next() == KEEPALIVE.decode()
+        async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
+            await read_event(wall)
+            assert await read_event(wall) == KEEPALIVE.decode()
 
             class Later(datetime):
                 @classmethod
@@ -165,34 +167,28 @@ def test_a_game_that_nobody_moves_in_is_marked(
 
             assert datetime.now(UTC) < Later.now(UTC)
             monkeypatch.setattr(class_view, "datetime", Later)
-            said = KEEPALIVE.decode()
-            while said == KEEPALIVE.decode():
-                said = await wall.next()
-            assert "No move for 3 minutes" in said
+            assert "No move for 3 minutes" in await skip_keepalives(wall)
 
-    in_class(tmp_path, script)
+    run_in_class(tmp_path, script)
 
 
-def test_a_pupil_hears_of_the_round_and_not_of_every_other_pupil(
+def test_stream_of_a_pupil_has_rounds_and_no_other_pupils(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def script(lesson: Lesson) -> None:
         monkeypatch.setattr(class_view, "HEARTBEAT", 0.05)
-        async with following(stream_rounds(lesson.classes, lesson.code, 1)) as page:
-            assert "event: state\nid: 3\n" in await page.next()
+        async with follow(stream_rounds(lesson.classes, lesson.code, 1)) as page:
+            assert "event: state\nid: 3\n" in await read_event(page)
             await lesson.join("Zoë")
-            assert await page.next() == KEEPALIVE.decode()
+            assert await read_event(page) == KEEPALIVE.decode()
             for action, revision in ((Rename(1, "Anna"), 5), (StartRound(1), 6), (Pause(), 7)):
                 await lesson.act(action)
-                said = KEEPALIVE.decode()
-                while said == KEEPALIVE.decode():
-                    said = await page.next()
-                assert f"event: state\nid: {revision}\n" in said
+                assert f"event: state\nid: {revision}\n" in await skip_keepalives(page)
 
-    in_class(tmp_path, script)
+    run_in_class(tmp_path, script)
 
 
-def test_a_class_that_another_process_has_changed_is_read_again(tmp_path: Path) -> None:
+def test_class_changed_by_another_process_is_read_again(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
         async with open_lobby(tmp_path) as other:
             await lesson.join("Zoë", other)
@@ -204,10 +200,10 @@ def test_a_class_that_another_process_has_changed_is_read_again(tmp_path: Path) 
                 lesson.lobby.hub.publish(Topic("class", stored.id), stored.revision + 1)
                 assert len((await anext(states)).classroom.pupils) == 4
 
-    in_class(tmp_path, script)
+    run_in_class(tmp_path, script)
 
 
-def test_many_who_hear_of_a_change_at_once_share_one_query(tmp_path: Path) -> None:
+def test_many_readers_of_a_change_share_one_query(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
         async with open_lobby(tmp_path) as other:
             await lesson.join("Zoë", other)
@@ -215,10 +211,10 @@ def test_many_who_hear_of_a_change_at_once_share_one_query(tmp_path: Path) -> No
             faults = Faults()
             # Nobody else needs the store of a class.
             with faults.at(lesson.classes.database._store.engine):  # noqa: SLF001
-                found = await asyncio.gather(
+                states = await asyncio.gather(
                     *(lesson.classes.find(lesson.code, revision) for _ in range(200))
                 )
-            assert {stored.revision for stored in found} == {revision}
+            assert {stored.revision for stored in states} == {revision}
             assert faults.calls.count("begin") == 1
 
-    in_class(tmp_path, script)
+    run_in_class(tmp_path, script)

@@ -1,4 +1,4 @@
-"""Real servers: a class goes on after one is killed, and two at one database serve it."""
+"""Real servers: a class survives their crashes, and two at one database serve it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ import pytest
 
 from serving import Server
 from support.clocks import SLOW
+from support.postgres import fresh
 from support.servers import HOST, run_servers
 
 pytest_plugins = ["support.postgres"]
 
 
 class Person:
-    """Somebody with a browser, who may go from one server to another."""
+    """A person with a browser, who can change servers."""
 
     def __init__(self, server: Server) -> None:
         self.client = httpx2.Client(timeout=SLOW)
@@ -46,7 +47,7 @@ class Person:
 
 
 class Class:
-    """A class with a teacher and pupils, who use one of some servers each."""
+    """A class with a teacher and pupils, who are spread over servers."""
 
     def __init__(self, servers: list[Server], count: int) -> None:
         self.teacher = Person(servers[0])
@@ -97,14 +98,19 @@ class Class:
 def closing() -> Iterator[list[Class]]:
     made: list[Class] = []
     yield made
-    for each in made:
-        for person in (each.teacher, *each.pupils.values()):
+    for lesson in made:
+        for person in (lesson.teacher, *lesson.pupils.values()):
             person.client.close()
 
 
-def test_a_class_goes_on_after_a_server_was_killed_at_any_step(
-    tmp_path: Path, closing: list[Class]
-) -> None:
+@pytest.fixture(scope="module")
+def servers(server: str, template: str) -> Iterator[list[Server]]:
+    """Two servers at one database."""
+    with fresh(server, template) as database, run_servers(database, 2) as servers:
+        yield servers
+
+
+def test_class_survives_the_crash_of_its_server(tmp_path: Path, closing: list[Class]) -> None:
     with run_servers(tmp_path / "games.db") as (server,):
 
         def kill() -> None:
@@ -129,23 +135,21 @@ def test_a_class_goes_on_after_a_server_was_killed_at_any_step(
         assert {frozenset(pair) for pair in pairs}.isdisjoint(map(frozenset, lesson.find_pairs()))
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_two_servers_serve_one_class(database: str, closing: list[Class]) -> None:
-    with run_servers(database, 2) as servers:
-        lesson = Class(servers, 6)
-        closing.append(lesson)
-        lesson.start(1)
-        for first, second in lesson.find_pairs():
-            assert lesson.pupils[first].find_game(lesson.code) == lesson.pupils[second].find_game(
-                lesson.code
-            )
-            lesson.place(first, 9)
-            lesson.place(second, 8)
-            lesson.place(first, 6)
-        assert lesson.get_points() == ["1.0"] * 3 + ["0.0"] * 3
-        lesson.teacher.server = servers[1]
-        lesson.start(2)
-        assert len(lesson.find_pairs()) == 3
+def test_two_servers_serve_one_class(servers: list[Server], closing: list[Class]) -> None:
+    lesson = Class(servers, 6)
+    closing.append(lesson)
+    lesson.start(1)
+    for first, second in lesson.find_pairs():
+        assert lesson.pupils[first].find_game(lesson.code) == lesson.pupils[second].find_game(
+            lesson.code
+        )
+        lesson.place(first, 9)
+        lesson.place(second, 8)
+        lesson.place(first, 6)
+    assert lesson.get_points() == ["1.0"] * 3 + ["0.0"] * 3
+    lesson.teacher.server = servers[1]
+    lesson.start(2)
+    assert len(lesson.find_pairs()) == 3
 
 
 def do_together(*actions: Callable[[], object]) -> None:
@@ -154,27 +158,18 @@ def do_together(*actions: Callable[[], object]) -> None:
             done.result()
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_what_is_done_at_both_servers_at_once_counts_once(
-    database: str, closing: list[Class]
-) -> None:
-    with run_servers(database, 2) as servers:
-        lesson = Class(servers, 6)
-        closing.append(lesson)
-        colleague = lesson.invite_teacher(servers[1])
-        path = f"/class/{lesson.code}"
-        do_together(
-            *(
-                partial(each.post, f"{path}/start", round="1")
-                for each in (lesson.teacher, colleague)
-            )
-        )
-        assert sorted(name for pair in lesson.find_pairs() for name in pair) == sorted(
-            lesson.pupils
-        )
-        do_together(*(partial(each.post, f"{path}/leave") for each in lesson.pupils.values()))
-        assert colleague.get(path).text.count("has left") == len(lesson.pupils)
-        colleague.client.close()
+def test_action_at_both_servers_counts_once(servers: list[Server], closing: list[Class]) -> None:
+    lesson = Class(servers, 6)
+    closing.append(lesson)
+    colleague = lesson.invite_teacher(servers[1])
+    path = f"/class/{lesson.code}"
+    teachers = (lesson.teacher, colleague)
+    do_together(*(partial(teacher.post, f"{path}/start", round="1") for teacher in teachers))
+    paired = sorted(name for pair in lesson.find_pairs() for name in pair)
+    assert paired == sorted(lesson.pupils)
+    do_together(*(partial(pupil.post, f"{path}/leave") for pupil in lesson.pupils.values()))
+    assert colleague.get(path).text.count("has left") == len(lesson.pupils)
+    colleague.client.close()
 
 
 @asynccontextmanager
@@ -194,9 +189,8 @@ async def wait_for(lines: AsyncIterator[str], wanted: str) -> str:
     raise AssertionError(f"the stream ended without {wanted}")
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_a_move_at_one_server_reaches_the_wall_at_the_other(
-    database: str, closing: list[Class]
+def test_move_reaches_the_wall_at_another_server(
+    servers: list[Server], closing: list[Class]
 ) -> None:
     async def watch(lesson: Class, server: Server) -> None:
         lesson.teacher.server = server
@@ -211,10 +205,9 @@ def test_a_move_at_one_server_reaches_the_wall_at_the_other(
             await wait_for(lines, "event: state")
             assert "1.0" in lesson.get_points()
 
-    with run_servers(database, 2) as servers:
-        lesson = Class(servers, 2)
-        closing.append(lesson)
-        lesson.start(1)
-        for pupil in lesson.pupils.values():
-            pupil.server = servers[0]
-        asyncio.run(asyncio.wait_for(watch(lesson, servers[1]), SLOW))
+    lesson = Class(servers, 2)
+    closing.append(lesson)
+    lesson.start(1)
+    for pupil in lesson.pupils.values():
+        pupil.server = servers[0]
+    asyncio.run(asyncio.wait_for(watch(lesson, servers[1]), SLOW))

@@ -1,13 +1,12 @@
-"""A class in the browser: made, joined, paired, taught.
+"""A class on its pages: made, joined, paired, taught, with the rights of every role.
 
-Each may do what the table of rights says.
+What the pages say is in the snapshots of tests/web/pages/test_texts.py.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
 from typing import Any, get_args
@@ -18,22 +17,38 @@ from starlette.testclient import TestClient
 from number_tower.engine import catalogue, record
 from number_tower.rooms.actions import ACTIONS, RIGHTS, Role
 from number_tower.rooms.pairing import Encounter, compute_standings
+from number_tower.rooms.room import Room
 from number_tower.store import classrooms
 from number_tower.web.classes import class_view
-from support import apps
+from support.apps import get_parts
 from support.lessons import NAMES, Lesson, Visitor
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with apps.open_app(tmp_path_factory.mktemp("classes")) as opened:
-        yield opened
+def client(site: TestClient) -> TestClient:
+    """The client of the site; visitors have cookies of their own."""
+    return site
 
 
 # Making and joining a class -----------------------------------------------------------------------
 
 
-def test_a_teacher_makes_a_class_and_sees_how_to_join_it(client: TestClient) -> None:
+def find_room(lesson: Lesson, name: str) -> Room:
+    """Return the room of a pupil's game."""
+    address = (lesson.find_game(name) or "").removeprefix("/g/")
+    portal = lesson.client.portal
+    assert portal is not None
+    return portal.call(get_parts(lesson.client).lobby.find_room, address).room
+
+
+def start_lesson(client: TestClient, count: int = 2, **settings: object) -> Lesson:
+    """Return a class in its first round."""
+    lesson = Lesson(client, count, **settings)
+    lesson.start()
+    return lesson
+
+
+def test_page_of_the_teacher_shows_code_picture_and_link(client: TestClient) -> None:
     lesson = Lesson(client, 0)
     page = lesson.teacher.get(lesson.path).text
     assert f'<b class="code" id="short-code">{lesson.code}</b>' in page
@@ -56,40 +71,28 @@ def test_a_teacher_makes_a_class_and_sees_how_to_join_it(client: TestClient) -> 
         ),
         ({"games": ["draft"], "best_of": "2"}, "Choose one of these: 1, 3, 5, 7."),
         ({"games": ["draft"], "claim": "77"}, ", never."),
+        ({"games": ["own"], "rules_text": "[rules]\ntarget = 'x'"}, "rules.target"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_wrong_with_a_new_class_is_said(
-    client: TestClient, fields: dict[str, Any], words: str
-) -> None:
+def test_wrong_new_class_is_refused(client: TestClient, fields: dict[str, Any], words: str) -> None:
     answer = Visitor(client).post("/class/new", **fields)
     assert answer.status_code == 422
     assert words.casefold() in answer.text.casefold()
 
 
-def test_pupils_join_by_the_code_however_they_type_it(client: TestClient) -> None:
+def test_pupil_joins_by_a_code_typed_in_any_form(client: TestClient) -> None:
     lesson = Lesson(client, 0)
     pupil = Visitor(client)
     typed = f" {lesson.code[:2].lower()} {lesson.code[2:].lower()}"
     assert pupil.post("/join", code=typed).headers["location"] == lesson.path
     assert pupil.get(f"/class/{lesson.code.lower()}").headers["location"] == lesson.path
-    assert "Join the class" in pupil.get(lesson.path).text
+    for name in ("", "x" * 41):
+        assert pupil.post(f"{lesson.path}/join", name=name).status_code == 422
     assert pupil.post(f"{lesson.path}/join", name="Zoë").headers["location"] == lesson.path
-    page = pupil.get(lesson.path).text
-    assert "You are in, <bdi>Zoë</bdi>" in page
+    assert "You are in, <bdi>Zoë</bdi>" in pupil.get(lesson.path).text
     assert "<bdi>Zoë</bdi>" in lesson.teacher.get(lesson.path).text
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("ann", "called ann already"), ("", "is empty"), ("x" * 41, "at most 40")]
-)
-def test_a_name_that_cannot_be_used_is_refused_with_the_reason(
-    client: TestClient, name: str, words: str
-) -> None:
-    lesson = Lesson(client, 1)
-    answer = Visitor(client).post(f"{lesson.path}/join", name=name)
-    assert answer.status_code == 422
-    assert words in answer.text
+    assert Visitor(client).post(f"{lesson.path}/join", name="zoë").status_code == 422
 
 
 def test_joining_twice_counts_once(client: TestClient) -> None:
@@ -98,73 +101,56 @@ def test_joining_twice_counts_once(client: TestClient) -> None:
     assert lesson.get_points() == {"Ann": "0.0"}
 
 
-def test_a_wrong_code_leads_to_no_class(client: TestClient) -> None:
-    for path in (
-        "/class/XXXXX",
-        "/class/nothing",
-        "/class/XXXXX/wall",
-        "/wall/wnothing",
-        "/wall/XXXXX",
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/class/XXXXX", "/class/nothing", "/class/XXXXX/wall", "/wall/wnothing", "/wall/XXXXX",
         "/class/a/b/c",
-    ):
-        assert Visitor(client).get(path).status_code == 404, path
+    ],
+)  # fmt: skip
+def test_wrong_code_leads_to_no_class(client: TestClient, path: str) -> None:
+    assert Visitor(client).get(path).status_code == 404
 
 
-def test_the_class_has_the_settings_that_were_chosen(client: TestClient) -> None:
-    lesson = Lesson(client, 2, games=["summit"], target="12", hints="yes", best_of="3", claim="2")
-    lesson.start()
-    room = find_room(client, lesson, "Ann")
+def test_games_of_a_class_have_its_settings(client: TestClient) -> None:
+    settings: dict[str, Any] = {"target": "12", "hints": "yes", "best_of": "3", "claim": "2"}
+    room = find_room(start_lesson(client, games=["summit"], **settings), "Ann")
     assert room.table.game.rules.target == 12
     assert (room.hints_allowed, room.best_of, room.claim_after) == (True, 3, 120)
     assert not room.may_see_values({0})
 
 
-def find_room(client: TestClient, lesson: Lesson, name: str) -> Any:
-    address = (lesson.find_game(name) or "").removeprefix("/g/")
-    return client.portal.call(  # type: ignore[union-attr]
-        client.app.state.parts.lobby.find_room,  # type: ignore[attr-defined]
-        address,
-    ).room
-
-
-def test_a_class_plays_its_own_rules(client: TestClient) -> None:
+def test_class_plays_its_own_rules(client: TestClient) -> None:
     rules = "title = 'Ours'\n[rules]\nblocks = '1-4'\ntarget = 9"
-    lesson = Lesson(client, 2, games=["own"], rules_text=rules)
-    lesson.start()
-    assert find_room(client, lesson, "Ann").table.game.rules.target == 9
+    lesson = start_lesson(client, games=["own"], rules_text=rules)
+    assert find_room(lesson, "Ann").table.game.rules.target == 9
     assert "Ours" in lesson.teacher.get(lesson.path).text
-    wrong = Visitor(client).post("/class/new", games=["own"], rules_text="[rules]\ntarget = 'x'")
-    assert wrong.status_code == 422
-    assert "rules.target" in wrong.text
 
 
-def test_each_game_of_a_class_can_have_a_preset(client: TestClient) -> None:
+def test_every_game_of_a_class_can_have_a_preset(client: TestClient) -> None:
     books = [catalogue.load(name) for name in ("draft", "race")]
-    chosen = {f"preset-{book.name}": next(iter(book.presets)) for book in books}
+    fields: dict[str, Any] = {f"preset-{book.name}": next(iter(book.presets)) for book in books}
     page = Visitor(client).get("/class/new").text
-    assert all(f'name="{field}"' in page for field in chosen)
+    assert all(f'name="{field}"' in page for field in fields)
     for book, other in (books, books[::-1]):
-        lesson = Lesson(client, 2, games=[book.name, other.name], **chosen)
-        lesson.start()
-        preset = book.presets[chosen[f"preset-{book.name}"]]
-        assert find_room(client, lesson, "Ann").table.game.rules == book.apply_options(
-            preset.options
-        )
+        lesson = start_lesson(client, games=[book.name, other.name], **fields)
+        preset = book.presets[fields[f"preset-{book.name}"]]
+        rules = book.apply_options(preset.options)
+        assert find_room(lesson, "Ann").table.game.rules == rules
 
 
 def test_rounds_take_the_games_in_turn(client: TestClient) -> None:
-    lesson = Lesson(client, 2, games=["draft", "race"])
-    lesson.start()
-    assert find_room(client, lesson, "Ann").table.rulebook == "draft"
+    lesson = start_lesson(client, games=["draft", "race"])
+    assert find_room(lesson, "Ann").table.rulebook == "draft"
     lesson.win(*lesson.find_pairs()[0])
     lesson.start(2)
-    assert find_room(client, lesson, "Ann").table.rulebook == "race"
+    assert find_room(lesson, "Ann").table.rulebook == "race"
 
 
 # Playing ------------------------------------------------------------------------------------------
 
 
-def test_everybody_finds_the_game_by_the_address_of_the_class(client: TestClient) -> None:
+def test_every_pupil_finds_the_game_by_the_address_of_the_class(client: TestClient) -> None:
     lesson = Lesson(client, 4)
     assert lesson.find_game("Ann") is None
     lesson.start()
@@ -172,61 +158,47 @@ def test_everybody_finds_the_game_by_the_address_of_the_class(client: TestClient
     assert len(set(games.values())) == 2
     for first, second in lesson.find_pairs():
         assert games[first] == games[second]
-        page = lesson.pupils[first].get(str(games[first])).text
-        assert "Your turn" in page
-
-
-def test_the_page_of_a_pupil_leads_to_the_game_with_a_script(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
+        assert "Your turn" in lesson.pupils[first].get(str(games[first])).text
     fragment = lesson.pupils["Ann"].get(f"{lesson.path}/table").text
-    assert f'data-goto="{lesson.find_game("Ann")}"' in fragment
+    assert f'data-goto="{games["Ann"]}"' in fragment
 
 
-def test_a_round_is_played_and_the_next_one_pairs_others(client: TestClient) -> None:
-    lesson = Lesson(client, 4)
-    lesson.start()
+def test_next_round_pairs_others_with_the_same_points(client: TestClient) -> None:
+    lesson = start_lesson(client, 4)
     first_round = lesson.find_pairs()
     for pair in first_round:
         lesson.win(*pair)
     assert sorted(lesson.get_points().values()) == ["0.0", "0.0", "1.0", "1.0"]
-    finished = lesson.find_game("Ann")
-    assert finished is None, "who has finished waits on the page of the class"
+    assert lesson.find_game("Ann") is None, "a pupil without a game waits on the page of the class"
     lesson.start(2)
-    second_round = lesson.find_pairs()
-    assert {frozenset(pair) for pair in first_round}.isdisjoint(
-        {frozenset(pair) for pair in second_round}
-    )
-    winners = {pair[0] for pair in first_round}
-    assert any(set(pair) == winners for pair in second_round), "those with a point meet"
+    second_round = [set(pair) for pair in lesson.find_pairs()]
+    assert not any(set(pair) in second_round for pair in first_round)
+    assert {pair[0] for pair in first_round} in second_round, "those with a point meet"
 
 
-def test_the_page_of_a_finished_game_leads_to_the_next_one(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
-    first = str(lesson.find_game("Ann"))
-    lesson.win(*lesson.find_pairs()[0])
-    page = lesson.pupils["Ann"].get(f"{first}/table").text
+@pytest.mark.parametrize("ending", ["won", "cancelled"])
+def test_page_of_an_ended_game_leads_to_the_next_one(client: TestClient, ending: str) -> None:
+    lesson = start_lesson(client)
+    ann, first = lesson.pupils["Ann"], str(lesson.find_game("Ann"))
+    if ending == "won":
+        lesson.win(*lesson.find_pairs()[0])
+    else:
+        lesson.act("cancel", pairing=1)
+    page = ann.get(f"{first}/table").text
     assert f'href="{lesson.path}">' in page
     assert "data-goto" not in page
-    lesson.start(2)
-    assert f'data-goto="{lesson.path}"' in lesson.pupils["Ann"].get(f"{first}/table").text
+    assert f'content="10; url={first}"' in ann.get(first).text, "it reloads without a script"
+    if ending == "won":
+        lesson.start(2)
+    else:
+        lesson.act("pair")
+    assert f'data-goto="{lesson.path}"' in ann.get(f"{first}/table").text
+    assert f'content="10; url={lesson.path}"' in ann.get(first).text
     assert lesson.find_game("Ann") not in {None, first}
 
 
-def test_the_page_of_a_cancelled_game_leads_to_the_next_one_as_well(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
-    first = str(lesson.find_game("Ann"))
-    lesson.act("cancel", pairing=1)
-    assert "data-goto" not in lesson.pupils["Ann"].get(f"{first}/table").text
-    lesson.act("pair")
-    assert f'data-goto="{lesson.path}"' in lesson.pupils["Ann"].get(f"{first}/table").text
-
-
-def test_in_a_class_there_is_no_rematch(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
+def test_game_of_a_class_has_no_rematch(client: TestClient) -> None:
+    lesson = start_lesson(client)
     game = lesson.find_game("Ann")
     lesson.win(*lesson.find_pairs()[0])
     answer = lesson.pupils["Ann"].post(f"{game}/rematch")
@@ -235,21 +207,18 @@ def test_in_a_class_there_is_no_rematch(client: TestClient) -> None:
     assert "Offer a rematch" not in lesson.pupils["Ann"].get(f"{game}/table").text
 
 
-def test_an_odd_pupil_sits_out_or_plays_the_computer(client: TestClient) -> None:
-    lesson = Lesson(client, 3)
-    lesson.start()
-    (out,) = [name for name in lesson.pupils if lesson.find_game(name) is None]
-    assert "You sit out this round and get the point" in lesson.pupils[out].get(lesson.path).text
-    assert lesson.get_points()[out] == "1.0"
-    other = Lesson(client, 3, odd="computer", level="gentle")
-    other.start()
+def test_odd_pupil_gets_a_point_or_plays_the_computer(client: TestClient) -> None:
+    lesson = start_lesson(client, 3)
+    (odd,) = [name for name in lesson.pupils if lesson.find_game(name) is None]
+    assert "You sit out this round and get the point" in lesson.pupils[odd].get(lesson.path).text
+    assert lesson.get_points()[odd] == "1.0"
+    other = start_lesson(client, 3, odd="computer", level="gentle")
     assert all(other.find_game(name) for name in other.pupils)
     assert "Computer (gentle)" in other.teacher.get(other.path).text
 
 
-def test_late_pupils_are_paired_when_the_teacher_says_so(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
+def test_late_pupils_are_paired_when_the_teacher_wants(client: TestClient) -> None:
+    lesson = start_lesson(client)
     lesson.join("Zoë")
     lesson.join("Yan")
     assert "2 waiting" in lesson.teacher.get(lesson.path).text
@@ -258,9 +227,8 @@ def test_late_pupils_are_paired_when_the_teacher_says_so(client: TestClient) -> 
     assert lesson.find_game("Zoë") == lesson.find_game("Yan") is not None
 
 
-def test_a_paused_class_waits(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
+def test_paused_class_refuses_moves_until_it_is_resumed(client: TestClient) -> None:
+    lesson = start_lesson(client)
     first, second = lesson.find_pairs()[0]
     lesson.act("pause")
     answer = lesson.place(first, 9)
@@ -276,85 +244,43 @@ def test_a_paused_class_waits(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "points", "words"),
+    ("action", "points", "words", "decisions"),
     [
-        ("forfeit", {"0.0", "1.0"}, "forfeit"),
-        ("draw", {"0.5"}, "abandoned"),
-        ("cancel", {"0.0"}, "cancelled"),
+        ("forfeit", ("0.0", "1.0"), "forfeit", ["goes to Ben.", "goes to you."]),
+        ("draw", ("0.5", "0.5"), "abandoned", ["ended this game as a draw."] * 2),
+        ("cancel", ("0.0", "0.0"), "cancelled", ["ended this game. It does not count."] * 2),
     ],
 )
-def test_the_teacher_ends_a_game(
-    client: TestClient, action: str, points: set[str], words: str
+def test_teacher_ends_a_game_and_pupils_read_the_decision(
+    client: TestClient, action: str, points: tuple[str, str], words: str, decisions: list[str]
 ) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
-    game = lesson.find_game("Ann")
-    lesson.act(action, pairing=1, pupil=1)
-    assert set(lesson.get_points().values()) == points
-    assert lesson.find_game("Ann") is None
-    assert lesson.pupils["Ann"].get(str(game)).status_code == 200
-    assert words in lesson.teacher.get(f"{lesson.path}/results.csv").text
-    if action == "forfeit":
-        assert lesson.get_points() == {"Ann": "0.0", "Ben": "1.0"}
-
-
-@pytest.mark.parametrize(
-    ("action", "pupil", "words"),
-    [
-        ("forfeit", "Ann", "Your teacher decided: the point goes to Ben."),
-        ("forfeit", "Ben", "Your teacher decided: the point goes to you."),
-        ("draw", "Ann", "Your teacher ended this game as a draw."),
-        ("cancel", "Ann", "Your teacher ended this game. It does not count."),
-    ],
-)
-def test_pupils_read_what_the_teacher_decided(
-    client: TestClient, action: str, pupil: str, words: str
-) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
+    lesson = start_lesson(client)
     game = str(lesson.find_game("Ann"))
     lesson.act(action, pairing=1, pupil=1)
-    assert words in lesson.pupils[pupil].get(game).text
+    assert lesson.get_points() == dict(zip(("Ann", "Ben"), points, strict=True))
+    assert lesson.find_game("Ann") is None
+    assert words in lesson.teacher.get(f"{lesson.path}/results.csv").text
+    for pupil, decision in zip(lesson.pupils.values(), decisions, strict=True):
+        page = pupil.get(game).text
+        assert "Your teacher" in page
+        assert decision in page
 
 
-def test_nobody_is_gone_when_a_round_begins(
+def test_pupil_counts_as_gone_only_after_the_time_to_arrive(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
+    lesson = start_lesson(client)
     assert "gone</span>" not in lesson.teacher.get(lesson.path).text
     monkeypatch.setattr(class_view, "ARRIVAL", timedelta(0))
     assert lesson.teacher.get(lesson.path).text.count("gone</span>") == 2
+    other = start_lesson(client, 3, odd="computer")
+    for name, pupil in other.pupils.items():
+        pupil.get(str(other.find_game(name)))
+    assert "gone</span>" not in other.teacher.get(other.path).text, "the computer is never gone"
 
 
-def test_a_pupil_who_plays_the_computer_is_here(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(class_view, "ARRIVAL", timedelta(0))
-    lesson = Lesson(client, 3, odd="computer")
-    lesson.start()
-    for name, pupil in lesson.pupils.items():
-        pupil.get(str(lesson.find_game(name)))
-    page = lesson.teacher.get(lesson.path).text
-    assert "Computer (easy)" in page
-    assert "gone</span>" not in page
-
-
-def test_the_last_page_of_a_pupil_without_a_script_leads_to_the_next_game(
-    client: TestClient,
-) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
-    game = str(lesson.find_game("Ann"))
-    lesson.act("draw", pairing=1)
-    assert f'content="10; url={game}"' in lesson.pupils["Ann"].get(game).text
-    lesson.act("start", round=2)
-    assert f'content="10; url={lesson.path}"' in lesson.pupils["Ann"].get(game).text
-
-
-def test_a_cancelled_game_is_paired_again_with_others(client: TestClient) -> None:
-    lesson = Lesson(client, 4)
-    lesson.start()
+def test_cancelled_game_is_paired_again_with_others(client: TestClient) -> None:
+    lesson = start_lesson(client, 4)
     before = {frozenset(pair) for pair in lesson.find_pairs()}
     for number in (1, 2):
         lesson.act("cancel", pairing=number)
@@ -363,8 +289,7 @@ def test_a_cancelled_game_is_paired_again_with_others(client: TestClient) -> Non
 
 
 def test_pupils_are_renamed_removed_and_paired_by_hand(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
+    lesson = start_lesson(client)
     lesson.act("rename", pupil=1, name="Anna")
     assert "Anna" in lesson.pupils["Ben"].get(str(lesson.find_game("Ben"))).text
     lesson.act("remove", pupil=2)
@@ -376,7 +301,7 @@ def test_pupils_are_renamed_removed_and_paired_by_hand(client: TestClient) -> No
     assert lesson.find_pairs()[-1] == ("Zoë", "Anna")
 
 
-def test_who_leaves_is_not_paired_and_may_come_back(client: TestClient) -> None:
+def test_pupil_who_leaves_is_not_paired_and_may_return(client: TestClient) -> None:
     lesson = Lesson(client, 3)
     lesson.pupils["Ann"].post(f"{lesson.path}/leave")
     assert "You have left" in lesson.pupils["Ann"].get(lesson.path).text
@@ -386,26 +311,24 @@ def test_who_leaves_is_not_paired_and_may_come_back(client: TestClient) -> None:
     assert "paired soon" in lesson.pupils["Ann"].get(lesson.path).text
 
 
-def test_a_pupil_continues_on_another_device(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    lesson.start()
+def test_pupil_continues_on_another_device(client: TestClient) -> None:
+    lesson = start_lesson(client)
     game = lesson.find_game("Ann")
     for visitor, action in ((lesson.pupils["Ann"], "own-code"), (lesson.teacher, "pupil-code")):
         shown = visitor.post(f"{lesson.path}/{action}", pupil=1)
-        found = re.search(r'id="personal-code">(\w{8})<', shown.text)
-        assert found is not None
+        code = re.findall(r'id="personal-code">(\w{8})<', shown.text)[0]
         phone = Visitor(client)
         wrong = phone.post(f"{lesson.path}/take", personal="CCCCCCCC")
         assert wrong.status_code == 409
         assert "wrong, was used already" in wrong.text
-        assert phone.post(f"{lesson.path}/take", personal=found[1].lower()).status_code == 303
+        assert phone.post(f"{lesson.path}/take", personal=code.lower()).status_code == 303
         assert phone.get(lesson.path).headers["location"] == game
         assert "Join the class" in lesson.pupils["Ann"].get(lesson.path).text
         lesson.pupils["Ann"] = phone
     assert lesson.pupils["Ann"].get(str(game)).status_code == 200
 
 
-def test_several_cookies_of_a_browser_hold_their_classes(client: TestClient) -> None:
+def test_browser_with_several_secrets_keeps_its_classes(client: TestClient) -> None:
     """A browser that makes first visits in several tabs at once has several secrets."""
     lesson, other = Lesson(client, 1), Lesson(client, 0)
     both = lesson.pupils["Ann"]
@@ -415,21 +338,18 @@ def test_several_cookies_of_a_browser_hold_their_classes(client: TestClient) -> 
     assert "End the class" in both.get(other.path).text
 
 
-def test_the_teacher_continues_on_another_device_by_a_link(client: TestClient) -> None:
-    lesson = Lesson(client, 2)
-    link = re.search(r"/class/\w+/teach/[\w-]+", lesson.act("links").text)
-    assert link is not None
-    other = Visitor(client)
-    assert "Teach this class on this device?" in other.get(link[0]).text
+def test_teacher_continues_on_another_device_by_a_link(client: TestClient) -> None:
+    lesson, other = Lesson(client, 2), Visitor(client)
+    link = re.findall(r"/class/\w+/teach/[\w-]+", lesson.act("links").text)[0]
+    assert "Teach this class on this device?" in other.get(link).text
     assert "Join the class" in other.get(lesson.path).text, "opening the link alone changes nothing"
-    assert other.post(link[0]).headers["location"] == lesson.path
+    assert other.post(link).headers["location"] == lesson.path
     assert "End the class" in other.get(lesson.path).text
     assert other.post(f"{lesson.path}/teach/wrong").status_code == 403
 
 
-def test_a_class_that_is_over_keeps_its_results(client: TestClient) -> None:
-    lesson = Lesson(client, 4)
-    lesson.start()
+def test_ended_class_keeps_its_results(client: TestClient) -> None:
+    lesson = start_lesson(client, 4)
     lesson.win(*lesson.find_pairs()[0])
     lesson.act("end")
     assert sorted(lesson.get_points().values()) == ["0.0", "0.0", "0.0", "1.0"]
@@ -440,7 +360,7 @@ def test_a_class_that_is_over_keeps_its_results(client: TestClient) -> None:
     assert Visitor(client).post(f"{lesson.path}/join", name="Zoë").status_code == 409
 
 
-def test_a_refused_action_says_why_above_the_page(client: TestClient) -> None:
+def test_refused_action_is_explained_on_the_page(client: TestClient) -> None:
     lesson = Lesson(client, 1)
     answer = lesson.teacher.post(f"{lesson.path}/start", round=1)
     assert answer.status_code == 409
@@ -452,7 +372,11 @@ def test_a_refused_action_says_why_above_the_page(client: TestClient) -> None:
 # Files --------------------------------------------------------------------------------------------
 
 
-def test_the_standings_are_those_that_follow_from_the_exported_records(client: TestClient) -> None:
+def read_file(lesson: Lesson, name: str) -> StringIO:
+    return StringIO(lesson.teacher.get(f"{lesson.path}/{name}.csv").text)
+
+
+def test_standings_follow_from_the_exported_records(client: TestClient) -> None:
     lesson = Lesson(client, 6)
     for number in (1, 2):
         lesson.start(number)
@@ -471,22 +395,20 @@ def test_the_standings_are_those_that_follow_from_the_exported_records(client: T
         winner = table.outcome.winner
         points = (0.5, 0.5) if winner is None else (1.0 - winner, 0.0 + winner)
         met.append(Encounter(names.index(table.names[0]), names.index(table.names[1]), points))
-    expected = {names[each.player]: each for each in compute_standings(range(6), met)}
-    rows = list(csv.DictReader(StringIO(lesson.teacher.get(f"{lesson.path}/standings.csv").text)))
-    for row in rows:
-        mine = expected[row["name"]]
-        assert (int(row["place"]), float(row["points"]), float(row["buchholz"])) == (
-            mine.place,
-            mine.points,
-            mine.buchholz,
-        )
-    results = list(csv.DictReader(StringIO(lesson.teacher.get(f"{lesson.path}/results.csv").text)))
-    assert [row["records"] for row in results] == lines
-    exported = lesson.teacher.get(f"{lesson.path}/games.jsonl").text.splitlines()
-    assert len(exported) == 6
+    expected = {
+        names[standing.player]: (standing.place, standing.points, standing.buchholz)
+        for standing in compute_standings(range(6), met)
+    }
+    rows = {name: [*csv.DictReader(read_file(lesson, name))] for name in ("standings", "results")}
+    assert expected == {
+        row["name"]: (int(row["place"]), float(row["points"]), float(row["buchholz"]))
+        for row in rows["standings"]
+    }
+    assert [row["records"] for row in rows["results"]] == lines
+    assert len(lesson.teacher.get(f"{lesson.path}/games.jsonl").text.splitlines()) == 6
 
 
-def test_no_name_becomes_a_formula(client: TestClient) -> None:
+def test_name_becomes_no_formula_of_a_spreadsheet(client: TestClient) -> None:
     lesson = Lesson(client, 0)
     lesson.join("=1+1")
     assert "\r\n1,'=1+1,0.0" in lesson.teacher.get(f"{lesson.path}/standings.csv").text
@@ -510,14 +432,13 @@ FOR_SPECTATORS = {"wall": ["", "/table"], "board": ["/board/3"], "review": ["/re
 @pytest.fixture(scope="module")
 def lesson(client: TestClient) -> Lesson:
     """A class in its second round, with two pupils who wait."""
-    made = Lesson(client, 4)
-    made.start()
-    for pair in made.find_pairs():
-        made.win(*pair)
-    made.start(2)
-    made.join("Yan")
-    made.join("Zac")
-    return made
+    lesson = start_lesson(client, 4)
+    for pair in lesson.find_pairs():
+        lesson.win(*pair)
+    lesson.start(2)
+    lesson.join("Yan")
+    lesson.join("Zac")
+    return lesson
 
 
 def make_visitor(lesson: Lesson, role: Role) -> Visitor:
@@ -528,9 +449,7 @@ def make_visitor(lesson: Lesson, role: Role) -> Visitor:
 
 @pytest.mark.parametrize("role", get_args(Role))
 @pytest.mark.parametrize("right", [right for right in RIGHTS if right in PAGES])
-def test_each_role_sees_what_the_table_of_rights_says(
-    lesson: Lesson, right: str, role: Role
-) -> None:
+def test_role_sees_what_the_table_of_rights_says(lesson: Lesson, right: str, role: Role) -> None:
     visitor, base = make_visitor(lesson, role), lesson.path
     paths = [base + path for path in PAGES[right]]
     if role == "spectator":
@@ -559,39 +478,38 @@ def read_class(lesson: Lesson) -> list[str]:
 
 @pytest.mark.parametrize("role", get_args(Role))
 @pytest.mark.parametrize("right", [right for right in RIGHTS if right not in PAGES])
-def test_each_role_does_what_the_table_of_rights_says(
+def test_role_does_what_the_table_of_rights_says(
     client: TestClient, lesson: Lesson, right: str, role: Role
 ) -> None:
     allowed = role in RIGHTS[right]
-    here = lesson
+    target = lesson
     if allowed:  # it changes the class, so it is another one
-        here = Lesson(client, 4)
-        here.start()
-        here.join("Yan")
-        here.join("Zac")
-    path = f"{here.path}/{right}"
+        target = start_lesson(client, 4)
+        target.join("Yan")
+        target.join("Zac")
+    path = f"{target.path}/{right}"
     fields = {**FIELDS.get(right, {})}
     if allowed and "pairing" in fields:
-        fields |= {"pairing": 1, "pupil": 1 + NAMES.index(here.find_pairs()[0][0])}
+        fields |= {"pairing": 1, "pupil": 1 + NAMES.index(target.find_pairs()[0][0])}
     if allowed and right == "start":
-        for pair in here.find_pairs():
-            here.win(*pair)
+        for pair in target.find_pairs():
+            target.win(*pair)
         fields = {"round": 2}
-    before = read_class(here)
+    before = read_class(target)
     assert len(before) == 2
-    answer = make_visitor(here, role).post(path, **fields)
+    answer = make_visitor(target, role).post(path, **fields)
     if allowed:
         assert answer.status_code in {200, 303}, answer.text
     else:
         assert answer.status_code == (409 if right == "join" else 403)
-        assert read_class(here) == before, "nothing has changed"
+        assert read_class(target) == before, "nothing has changed"
 
 
 def test_every_right_is_tried() -> None:
     assert RIGHTS.keys() == {*PAGES, *ACTIONS, "own-code", "pupil-code", "links"}
 
 
-def test_pupils_of_another_class_are_strangers(client: TestClient, lesson: Lesson) -> None:
+def test_members_of_another_class_are_strangers(client: TestClient, lesson: Lesson) -> None:
     other = Lesson(client, 1)
     for path in ("/wall", "/board/1", "/standings.csv"):
         assert other.pupils["Ann"].get(lesson.path + path).status_code == 403
@@ -599,7 +517,7 @@ def test_pupils_of_another_class_are_strangers(client: TestClient, lesson: Lesso
     assert other.teacher.post(f"{lesson.path}/end").status_code == 403
 
 
-def test_a_stranger_learns_nothing_of_a_class_but_its_games(lesson: Lesson) -> None:
+def test_stranger_sees_nothing_of_a_class_but_its_games(lesson: Lesson) -> None:
     page = Visitor(lesson.client).get(lesson.path).text
     assert not any(name in page for name in lesson.pupils)
     assert "the draft" in page
@@ -609,8 +527,7 @@ def test_spectators_see_no_code_and_no_play_address(lesson: Lesson) -> None:
     page = Visitor(lesson.client).get(lesson.get_watch_path()).text
     assert lesson.code not in page
     assert "/g/" not in page
-    # The client has its app as a type without a state.
-    with lesson.client.app.state.parts.store.read() as connection:  # type: ignore[attr-defined]
+    with get_parts(lesson.client).store.read() as connection:
         rooms = classrooms.find_classroom(connection, lesson.code).rooms
     assert all(
         lesson.code not in Visitor(lesson.client).get(f"/w/{room.watch}").text

@@ -3,135 +3,118 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from number_tower.web.http.rates import BURST, WRONG_CODE, RateLimiter
 from support import apps
+from support.pages import get_page
 
-NOBODYS = "CDFGH"
+FREE_CODE = "CDFGH"
+"""A code that leads nowhere."""
 
 
-def invite(client: TestClient, **wanted: str) -> tuple[str, str]:
+def invite(client: TestClient) -> tuple[str, str]:
     """Begin a game with a friend; return its page and its code."""
-    answer = client.post("/new", data={"game": "draft", "opponent": "link", **wanted})
-    address = str(answer.headers["location"])
-    found = re.search(r'id="short-code">([A-Z0-9]+)<', client.get(address).text)
-    assert found is not None
-    return address, found[1]
+    fields = {"game": "draft", "opponent": "link"}
+    address = str(client.post("/new", data=fields).headers["location"])
+    return address, re.findall(r'id="short-code">([A-Z0-9]+)<', get_page(client, address))[0]
 
 
-def enter(client: TestClient, code: str) -> tuple[int, str]:
-    """Type a code; return the status, and where it leads or what is said."""
-    answer = client.post("/join", data={"code": code})
-    said = re.findall(r'role="alert">(.*?)<', answer.text)
-    return answer.status_code, answer.headers.get("location") or (said[0] if said else "")
+def enter(client: TestClient, code: str) -> Any:
+    """Type a code; return the answer."""
+    return client.post("/join", data={"code": code})
 
 
-def other(client: TestClient) -> TestClient:
-    """Return a visitor with another device."""
-    return TestClient(client.app, follow_redirects=False)
-
-
-def test_a_code_leads_to_the_seat_until_it_is_taken(client: TestClient) -> None:
+def test_code_leads_to_the_seat_until_it_is_taken(client: TestClient) -> None:
     address, code = invite(client)
-    friend = other(client)
-    assert enter(friend, code) == (303, address)
-    assert "Take the seat" in friend.get(address).text
+    friend = apps.open_other_device(client)
+    for typed in (code, f" {code[:2].lower()}-{code[2:].lower()} "):
+        assert enter(friend, typed).headers["location"] == address
     assert friend.post(f"{address}/sit", data={"name": "Ben"}).status_code == 303
-    status, said = enter(friend, code)
-    assert status == 404
-    assert said == (
-        f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong. "
-        "If it is a personal code, type the code of the class first."
-    )
-    assert "short-code" not in client.get(address).text
+    answer = enter(friend, code)
+    assert answer.status_code == 404
+    assert f"Nothing has the code {code} now." in answer.text
+    assert "short-code" not in get_page(client, address)
 
 
-def test_a_code_may_be_typed_in_small_letters_with_spaces(client: TestClient) -> None:
+def test_waiting_player_alone_sees_link_code_and_picture(client: TestClient) -> None:
     address, code = invite(client)
-    assert enter(client, f" {code[:2].lower()}-{code[2:].lower()} ") == (303, address)
-
-
-def test_the_page_shows_link_code_and_picture_to_the_player_who_waits_alone(
-    client: TestClient,
-) -> None:
-    address, code = invite(client)
-    page = client.get(address).text
+    page = get_page(client, address)
     assert f"testserver{address}" in page
     assert 'class="qr"' in page
-    assert "style=" not in page, "the content policy allows no styles in a page"
-    stranger = other(client).get(address).text
-    assert code not in stranger
-    watch = re.search(r"/w/[\w-]+", page)
-    assert watch is not None
-    assert code not in other(client).get(watch[0]).text, "who watches must not take the seat"
+    watch = re.findall(r"/w/[\w-]+", page)[0]
+    for path in (address, watch):
+        assert code not in get_page(apps.open_other_device(client), path)
 
 
-def test_games_at_one_table_and_against_the_computer_have_no_code(client: TestClient) -> None:
-    for opponent in ("table", "computer"):
-        address = client.post("/new", data={"game": "draft", "opponent": opponent}).headers[
-            "location"
-        ]
-        assert "short-code" not in client.get(address).text
+@pytest.mark.parametrize("opponent", ["table", "computer"])
+def test_game_without_a_link_has_no_code(client: TestClient, opponent: str) -> None:
+    answer = client.post("/new", data={"game": "draft", "opponent": opponent})
+    assert "short-code" not in get_page(client, answer.headers["location"])
 
 
-def test_the_code_of_a_class_leads_to_the_class(client: TestClient) -> None:
-    made = client.post("/class/new", data={"games": "draft"}).headers["location"]
-    assert enter(client, made.removeprefix("/class/").lower()) == (303, made)
+def test_code_of_a_class_leads_to_the_class(client: TestClient) -> None:
+    path = client.post("/class/new", data={"games": "draft"}).headers["location"]
+    assert enter(client, path.removeprefix("/class/").lower()).headers["location"] == path
 
 
 @pytest.mark.parametrize(
-    ("typed", "status", "said"),
+    ("typed", "status", "words"),
     [
         ("", 422, "Please type the code that you were given."),
         ("abc", 422, "A code has 5 letters or digits, such as"),
         ("CDFGZ", 422, "No code contains Z; please look at the code again."),
-        (NOBODYS, 404, f"Nothing has the code {NOBODYS} now."),
+        (FREE_CODE, 404, f"Nothing has the code {FREE_CODE} now."),
         ("<b>&", 422, "A code has 5 letters or digits"),
     ],
 )
-def test_a_wrong_code_is_explained_at_its_field(
-    client: TestClient, typed: str, status: int, said: str
-) -> None:
-    answer = client.post("/join", data={"code": typed})
+def test_wrong_code_is_refused(client: TestClient, typed: str, status: int, words: str) -> None:
+    answer = enter(client, typed)
     assert answer.status_code == status
-    assert said in answer.text
+    assert words in answer.text
     assert 'aria-invalid="true"' in answer.text
     assert "<b>&" not in answer.text
 
 
-def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_path: Path) -> None:
-    with apps.open_app(tmp_path, limits=True) as client:
-        address, code = invite(client)
-        apps.replace_parts(client, limiter=RateLimiter(clock=lambda: 0.0))
-        assert [enter(client, NOBODYS)[0] for _ in range(20)] == [404] * 20
-        refused = client.post("/join", data={"code": NOBODYS})
-        assert refused.status_code == 429
-        assert "Too many wrong codes. Please try again in " in refused.text
-        assert enter(client, "ZZZ")[0] == 429
-        assert enter(client, code) == (303, address)
+@pytest.fixture(scope="module")
+def limited_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with apps.open_app(tmp_path_factory.mktemp("limited"), limits=True) as client:
+        yield client
 
 
-def test_a_wrong_code_in_the_address_of_a_class_counts_once(tmp_path: Path) -> None:
-    with apps.open_app(tmp_path, limits=True) as client:
-        limiter = RateLimiter(clock=lambda: 0.0)
-        apps.replace_parts(client, limiter=limiter)
-        wrong = (
-            "/class/nothing",
-            f"/class/{NOBODYS}",
-            f"/class/{NOBODYS}/wall",
-            "/wall/wnothing",
-            "/class/zz/wall",
-        )
-        assert {client.get(path).status_code for path in wrong} == {404}
-        assert not limiter.spend(BURST - 6 * WRONG_CODE, {"testclient": 1})
-        assert client.get(wrong[0]).status_code == 429
-        assert client.post(f"/class/{NOBODYS}/teach/token").status_code == 429
+def restart_limiter(client: TestClient) -> RateLimiter:
+    """Give an app a new limiter, whose time stands still."""
+    limiter = RateLimiter(clock=lambda: 0.0)
+    apps.replace_parts(client, limiter=limiter)
+    return limiter
 
 
-def test_the_form_is_filled_in_from_the_address(client: TestClient) -> None:
-    assert 'value="CDFGH"' in client.get("/join?code=CDFGH").text
-    assert 'href="/join"' in client.get("/").text
+def test_right_code_works_after_twenty_wrong_ones(limited_app: TestClient) -> None:
+    address, code = invite(limited_app)
+    restart_limiter(limited_app)
+    assert [enter(limited_app, FREE_CODE).status_code for _ in range(20)] == [404] * 20
+    assert enter(limited_app, FREE_CODE).status_code == 429
+    assert enter(limited_app, "ZZZ").status_code == 429
+    assert enter(limited_app, code).headers["location"] == address
+
+
+def test_wrong_code_in_the_address_of_a_class_counts_once(limited_app: TestClient) -> None:
+    limited_app.cookies.clear()
+    limiter = restart_limiter(limited_app)
+    wrong = (
+        "/class/nothing", f"/class/{FREE_CODE}", f"/class/{FREE_CODE}/wall", "/wall/wnothing",
+        "/class/zz/wall",
+    )  # fmt: skip
+    assert {limited_app.get(path).status_code for path in wrong} == {404}
+    assert not limiter.spend(BURST - 6 * WRONG_CODE, {"testclient": 1})
+    assert limited_app.get(wrong[0]).status_code == 429
+    assert limited_app.post(f"/class/{FREE_CODE}/teach/token").status_code == 429
+
+
+def test_form_is_filled_in_from_the_address(client: TestClient) -> None:
+    assert 'value="CDFGH"' in get_page(client, "/join?code=CDFGH")
+    assert 'href="/join"' in get_page(client, "/")

@@ -1,7 +1,4 @@
-"""A map of the rule lab holds what the rows of `tower lab` say, and is small.
-
-What is wrong with rows is told.
-"""
+"""A map of the rule lab has what the rows of `tower lab` say, is small, and refuses wrong rows."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import re
 from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -57,23 +55,16 @@ def run_tool(tmp_path: Path, rows: list[LabRow]) -> None:
 def test_every_row_is_on_the_map_with_its_figures(
     blocks: list[str], targets: list[int], fits: list[str], openings: list[str | None]
 ) -> None:
-    places = enumerate(product(blocks, targets, fits, openings))
-    rows = [
-        make_row(
-            "draft",
-            index,
-            STATUSES[index % 3],
-            blocks=chosen,
-            target=target,
-            fit=fit,
-            opening=opening,
-        )
-        for index, (chosen, target, fit, opening) in places
-    ]
-    found = make_map(rows)
-    assert len(found.rows) == len(rows)
+    names = ("blocks", "target", "fit", "opening")
+    settings = enumerate(product(blocks, targets, fits, openings))
+    rows = []
+    for index, values in settings:
+        rules: dict[str, Any] = dict(zip(names, values, strict=True))
+        rows.append(make_row("draft", index, STATUSES[index % 3], **rules))
+    lab_map = make_map(rows)
+    assert len(lab_map.rows) == len(rows)
     for row in rows:
-        shown = find_by_rules(found, row.make_rules())
+        shown = find_by_rules(lab_map, row.make_rules())
         assert shown is not None
         assert (shown.status, shown.value, shown.rules) == (row.status, row.value, row.rules)
         assert_same_figures(shown, row)
@@ -96,95 +87,82 @@ def test_rows_in_any_order_make_the_same_map() -> None:
     assert lab_maps.make_map("draft", mixed) == lab_maps.make_map("draft", rows)
 
 
-def test_values_rise_and_the_longest_list_that_fits_a_window_goes_across() -> None:
-    rows = make_grid(
-        "draft",
-        blocks=["1-9", "1-10", "1-5"],
-        target=[*range(50, 10, -2)],
-        fit=["descending", "any"],
-    )
-    found = make_map(rows)
-    assert found.keys == ("target", "blocks", "fit")
-    assert found.values == ((*range(12, 52, 2),), ("1-5", "1-9", "1-10"), ("descending", "any"))
-    assert make_map(make_grid("draft", blocks=BLOCKS, target=[*range(5, 60)])).keys == (
-        "blocks",
-        "target",
-    )
+def test_values_rise_and_the_longest_list_that_fits_goes_across() -> None:
+    blocks, fits = ["1-9", "1-10", "1-5"], ["descending", "any"]
+    lab_map = make_map(make_grid("draft", blocks=blocks, target=[*range(50, 10, -2)], fit=fits))
+    assert lab_map.keys == ("target", "blocks", "fit")
+    assert lab_map.values == ((*range(12, 52, 2),), ("1-5", "1-9", "1-10"), tuple(fits))
+    many = make_map(make_grid("draft", blocks=BLOCKS, target=[*range(5, 60)]))
+    assert many.keys == ("blocks", "target")
 
 
-def test_first_blocks_that_are_free_come_first() -> None:
-    found = make_map(make_grid("climb", blocks=["1-30", "1-40"], opening=["1-6", None, "1-5"]))
-    assert found.values == ((None, "1-5", "1-6"), ("1-30", "1-40"))
-    assert describe_row(found.rows[None, "1-30"]) == "First blocks all, blocks 1-30"
+def test_free_first_blocks_come_first() -> None:
+    lab_map = make_map(make_grid("climb", blocks=["1-30", "1-40"], opening=["1-6", None, "1-5"]))
+    assert lab_map.values == ((None, "1-5", "1-6"), ("1-30", "1-40"))
+    assert describe_row(lab_map.rows[None, "1-30"]) == "First blocks all, blocks 1-30"
 
 
-def test_values_that_make_no_rules_have_no_cell() -> None:
+def test_impossible_rules_have_no_cell() -> None:
     rows = [
         make_row("climb", 0, blocks="1-9", opening="1-5"),
         make_row("climb", 1, blocks="1-30", opening="1-20"),
     ]
-    found = make_map(rows)
-    assert found.values == (("1-9", "1-30"), ("1-5", "1-20"))
-    assert set(found.rows) == {("1-9", "1-5"), ("1-30", "1-20")}
+    lab_map = make_map(rows)
+    assert lab_map.values == (("1-9", "1-30"), ("1-5", "1-20"))
+    assert set(lab_map.rows) == {("1-9", "1-5"), ("1-30", "1-20")}
 
 
-def test_one_setting_is_a_map_too() -> None:
+def test_single_setting_is_a_map() -> None:
     row = make_row("factor")
-    found = make_map([row])
-    assert [shown.rules for shown in found.rows.values()] == [row.rules]
-    assert len(found.keys) == 2
+    lab_map = make_map([row])
+    assert [shown.rules for shown in lab_map.rows.values()] == [row.rules]
+    assert len(lab_map.keys) == 2
 
 
 # The tool -----------------------------------------------------------------------------------------
 
 
-def test_the_tool_writes_a_file_for_each_game(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tool_writes_a_file_per_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_tool(tmp_path, make_grid("draft", target=[9, 10]))
     run_tool(tmp_path, make_grid("race", target=[9, 10], blocks=["1-5", "1-9"]))
     assert "draft.json: 2 of 2 settings" in capsys.readouterr().out
-    draft, race, missing = (load_map(name, tmp_path) for name in ("draft", "race", "climb"))
-    assert draft is not None
-    assert race is not None
-    assert missing is None
-    assert (len(draft.rows), len(race.rows)) == (2, 4)
+    maps = {name: load_map(name, tmp_path) for name in ("draft", "race", "climb")}
+    assert {name: lab_map and len(lab_map.rows) for name, lab_map in maps.items()} == {
+        "draft": 2, "race": 4, "climb": None,
+    }  # fmt: skip
 
 
-def test_of_too_many_settings_every_second_stays_and_the_rulebook_s_among_them() -> None:
+def test_too_many_settings_are_thinned_around_the_rulebook() -> None:
     blocks = [f"1-{most}" for most in range(5, 61)]
-    found = make_map(
+    lab_map = make_map(
         make_grid("climb", blocks=blocks, step=[*range(2, 9)], opening=[None, "1-3", "1-5"])
     )
-    assert found.keys == ("blocks", "step", "opening")
-    assert found.values == (tuple(blocks[1::2]), (*range(2, 9),), (None, "1-3", "1-5"))
-    assert find_by_rules(found, catalogue.load_named("climb").rules) is not None
+    assert lab_map.keys == ("blocks", "step", "opening")
+    assert lab_map.values == (tuple(blocks[1::2]), (*range(2, 9),), (None, "1-3", "1-5"))
+    assert find_by_rules(lab_map, catalogue.load_named("climb").rules) is not None
 
 
-def test_a_thousand_settings_are_at_most_forty_kilobytes(tmp_path: Path) -> None:
+def test_thousand_settings_are_at_most_forty_kilobytes(tmp_path: Path) -> None:
     rows = make_grid("draft", blocks=BLOCKS[1:], target=[*range(5, 61)], fit=["any", "descending"])
     run_tool(tmp_path, rows)
     assert (tmp_path / "draft.json").stat().st_size < 40_000
 
 
+ROW = make_row("draft", target=15).to_json()
+
+
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "words"),
     [
         ('{"index": 0}', "line 2: expected an object with exactly the keys of a row"),
-        (
-            make_row("draft", target=15).to_json().replace('"draft"', '"chess"'),
-            "there is no game called 'chess'",
-        ),
-        (
-            make_row("draft", target=15).to_json().replace('"draft"', '"race"'),
-            "the rules of race have changed",
-        ),
+        (ROW.replace('"draft"', '"chess"'), "there is no game called 'chess'"),
+        (ROW.replace('"draft"', '"race"'), "the rules of race have changed"),
     ],
 )
-def test_a_wrong_row_is_told(tmp_path: Path, line: str, told: str) -> None:
+def test_wrong_row_is_refused_with_its_line(tmp_path: Path, line: str, words: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(f'{{"number_tower_lab": 1}}\n{line}\n')
-    with pytest.raises(NumberTowerError, match=re.escape(told)):
+    with pytest.raises(NumberTowerError, match=re.escape(words)):
         lab_maps.main([str(path)], tmp_path)
     assert list(tmp_path.glob("*.json")) == []
 
@@ -198,12 +176,12 @@ SMALL = 3_000
 
 
 def load_shipped(name: str) -> LabMap:
-    found = load_map(name)
-    assert found is not None
-    return found
+    lab_map = load_map(name)
+    assert lab_map is not None
+    return lab_map
 
 
-def test_every_game_has_a_small_map_with_the_rules_of_its_rulebook() -> None:
+def test_shipped_map_of_every_game_is_small_and_has_its_rulebook() -> None:
     assert sorted(catalogue.list_names()) == SHIPPED
     for name in SHIPPED:
         assert (MAP_DIRECTORY / f"{name}.json").stat().st_size < 40_000
@@ -211,10 +189,10 @@ def test_every_game_has_a_small_map_with_the_rules_of_its_rulebook() -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_figures_of_a_map_are_those_that_are_measured_now(name: str) -> None:
+def test_shipped_figures_are_those_measured_now(name: str) -> None:
     rows = [row for row in load_shipped(name).rows.values() if (row.positions or SMALL) < SMALL]
     for row in Random(name).sample(rows, SAMPLE):  # noqa: S311 - not a secret
         rules = row.make_rules()
-        found = study(rules)
-        assert row.value == found.value == solve(Game(rules)).value
-        assert_same_figures(row, found)
+        measured = study(rules)
+        assert row.value == measured.value == solve(Game(rules)).value
+        assert_same_figures(row, measured)

@@ -1,4 +1,4 @@
-"""The form that builds a rule file: its fields, its changes, and where a mistake stands."""
+"""The form that builds a rule file: its fields, its changes, and its mistakes."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ WRITINGS = {
 }
 
 
-def chosen(rules: Rules) -> dict[str, str]:
-    """Return the fields as somebody fills them in who wants these rules."""
-    written = rules.to_dict()
-    return {field.key: str(written.get(field.key, "")) for field in FIELDS if field.key != "title"}
+def fill_in(rules: Rules) -> dict[str, str]:
+    """Return the fields that say these rules."""
+    values = rules.to_dict()
+    return {field.key: str(values.get(field.key, "")) for field in FIELDS if field.key != "title"}
 
 
-def test_there_is_a_field_for_every_rule_and_a_choice_for_every_word() -> None:
+def test_every_rule_has_a_field_and_every_word_a_choice() -> None:
     by_key = {field.key: field for field in FIELDS}
     assert by_key.keys() == {"title", *(field.name for field in fields(Rules))}
     for key, words in {"supply": Supply, "towers": Towers, "fit": Fit, "stuck": Stuck}.items():
@@ -80,34 +80,24 @@ def test_there_is_a_field_for_every_rule_and_a_choice_for_every_word() -> None:
         assert all(choice.label and choice.about.endswith(".") for choice in field.choices)
 
 
-@pytest.mark.parametrize("name", catalogue.list_names())
-def test_every_game_of_the_catalogue_can_be_started_from(name: str) -> None:
-    rules = catalogue.load_named(name).rules
+@settings(max_examples=examples(300))
+@given(any_rules())
+def test_fields_show_the_rules_of_a_text(rules: Rules) -> None:
     sheet = check_text(make_text("Mine", rules))
     assert sheet.book is not None
     assert (sheet.book.rules, sheet.book.title, sheet.mistakes) == (rules, "Mine", {})
-
-
-@settings(max_examples=examples(300))
-@given(any_rules())
-def test_the_fields_show_any_rules_and_say_what_the_text_says(rules: Rules) -> None:
-    sheet = check_text(make_text("Mine", rules))
-    assert sheet.book is not None
-    assert sheet.book.rules == rules
-    assert sheet.fields == sheet.saved == {"title": "Mine", **chosen(rules)}
+    assert sheet.fields == sheet.saved == {"title": "Mine", **fill_in(rules)}
 
 
 @settings(max_examples=examples(300))
 @given(
     st.sampled_from(list(WRITINGS)), any_rules(), st.text(st.characters(codec="utf-8"), max_size=20)
 )
-def test_the_form_can_turn_any_file_into_any_rules_and_loses_nothing_else(
-    writing: str, rules: Rules, title: str
-) -> None:
+def test_form_turns_any_file_into_any_rules(writing: str, rules: Rules, title: str) -> None:
     title = " ".join(title.split())
     text = WRITINGS[writing]
     saved = {f"{SAVED}{key}": value for key, value in check_text(text).saved.items()}
-    wanted = {"title": title, **chosen(rules)}
+    wanted = {"title": title, **fill_in(rules)}
     changed = write_fields(text, find_changes({**saved, **wanted}))
     before, after = tomllib.loads(text), tomllib.loads(changed)
     assert Rules.from_dict(after.pop("rules", {})) == rules
@@ -116,79 +106,63 @@ def test_the_form_can_turn_any_file_into_any_rules_and_loses_nothing_else(
     assert check_text(changed).fields == {**wanted, "title": check_text(changed).fields["title"]}
 
 
-def test_a_changed_field_writes_the_file_plainly_and_without_comments() -> None:
-    assert (
-        write_fields(COMMENTED, {"blocks": "1-9", "target": "20"})
-        == """\
-title = "Rain"
-summary = "Wet."
-
-[rules]
-blocks = "1-9"
-fit = "ascending"
-step = 2
-target = 20
-
-[voice]
-noun = "drop"
-"""
+def test_changed_field_writes_the_file_without_comments() -> None:
+    changed = write_fields(COMMENTED, {"blocks": "1-9", "target": "20"})
+    assert changed == (
+        'title = "Rain"\nsummary = "Wet."\n\n'
+        '[rules]\nblocks = "1-9"\nfit = "ascending"\nstep = 2\ntarget = 20\n\n'
+        '[voice]\nnoun = "drop"\n'
     )
 
 
-def test_a_file_that_is_too_odd_to_be_written_is_refused() -> None:
-    for text in ("[rules]\ntarget = 0x" + "f" * 8000, "[rules]\nblocks = [0x" + "f" * 8000 + "]"):
-        assert check_text(text).mistakes
-        with pytest.raises(catalogue.RuleFileError, match="please change it here"):
-            write_fields(text, {"stuck": "skips"})
+@pytest.mark.parametrize("rule", [f"target = 0x{'f' * 8000}", f"blocks = [0x{'f' * 8000}]"])
+def test_file_with_huge_numbers_is_not_rewritten(rule: str) -> None:
+    assert check_text(f"[rules]\n{rule}").mistakes
+    with pytest.raises(catalogue.RuleFileError, match="please change it here"):
+        write_fields(f"[rules]\n{rule}", {"stuck": "skips"})
 
 
-def test_a_preset_that_no_longer_fits_is_reported_at_the_text() -> None:
+def test_preset_that_no_longer_fits_is_a_mistake_of_the_text() -> None:
     sheet = check_text(write_fields(WRITINGS["presets"], {"blocks": "5-9"}))
     assert sheet.mistakes == {
         TEXT: ("presets.low.opening: expected blocks of this game (5-9); got 1.",)
     }
 
 
-def test_a_preset_that_is_too_large_for_a_server_is_refused() -> None:
-    for preset, said in (
-        ("blocks = '1-1001'", "The preset large is too large: a game may have at most 1,000"),
-        (
-            "target = 10001",
-            "The preset large is too large: the target may be at most 10,000; this one is 10,001.",
-        ),
-    ):
-        sheet = check_text(f"[rules]\nblocks = '1-9'\ntarget = 9\n[presets.large]\n{preset}\n")
-        assert [
-            words.startswith(said) for mistakes in sheet.mistakes.values() for words in mistakes
-        ] == [True]
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [
+        ("blocks = '1-1001'", "a game may have at most 1,000"),
+        ("target = 10001", "the target may be at most 10,000; this one is 10,001."),
+    ],
+)
+def test_preset_that_is_too_large_for_a_server_is_refused(preset: str, words: str) -> None:
+    sheet = check_text(f"[rules]\nblocks = '1-9'\ntarget = 9\n[presets.large]\n{preset}\n")
+    ((mistake,),) = sheet.mistakes.values()
+    assert mistake.startswith(f"The preset large is too large: {words}")
 
 
-def test_an_empty_field_removes_its_rule() -> None:
+def test_empty_field_removes_its_rule() -> None:
     changed = write_fields(make_text(), {"target": "", "title": ""})
     assert tomllib.loads(changed).keys() == {"rules"}
     assert "target" not in changed
 
 
-def test_another_fit_needs_no_step() -> None:
+def test_fit_without_a_step_removes_it() -> None:
     assert "step" not in write_fields(COMMENTED, {"fit": "any"})
     assert "step" in write_fields(COMMENTED, {"fit": "ascending"})
 
 
-def test_only_what_was_changed_is_written() -> None:
-    same = {
-        "blocks": "1-9 ",
-        f"{SAVED}blocks": "1-9",
-        "target": "",
-        "fit": "any",
-        f"{SAVED}fit": "any",
-    }
+def test_only_changes_are_written() -> None:
+    saved = {f"{SAVED}blocks": "1-9", f"{SAVED}fit": "any"}
+    same = {"blocks": "1-9 ", "target": "", "fit": "any", **saved}
     assert find_changes(same) == {}
     assert find_changes({**same, "target": " 7 "}) == {"target": "7"}
     assert find_changes({"fit": "any", "target": ""}) == {"fit": "any"}
 
 
 @pytest.mark.parametrize(
-    ("rules", "places"),
+    ("rules", "keys"),
     [
         ("blocks = '1-x'", {"blocks"}),
         ("blocks = []", {"blocks"}),
@@ -214,16 +188,16 @@ def test_only_what_was_changed_is_written() -> None:
         ),
     ],
 )
-def test_a_mistake_stands_at_its_field(rules: str, places: set[str]) -> None:
+def test_mistake_of_a_rule_is_reported_at_its_field(rules: str, keys: set[str]) -> None:
     sheet = check_text(f"[rules]\n{rules}\n")
     assert sheet.book is None
-    assert sheet.mistakes.keys() == places
+    assert sheet.mistakes.keys() == keys
     for words in sheet.mistakes.values():
         assert all(sentence.endswith((".", "?")) for sentence in words)
 
 
 @pytest.mark.parametrize(
-    ("text", "places"),
+    ("text", "keys"),
     [
         ("title = 3\n[rules]\n", {"title"}),
         ("title = 'a\\u0007'\n[rules]\n".replace("'", '"'), {"title"}),
@@ -235,21 +209,21 @@ def test_a_mistake_stands_at_its_field(rules: str, places: set[str]) -> None:
         (f"[rules]\n# {'x' * limits.MAX_RULE_FILE}\n", {TEXT}),
     ],
 )
-def test_a_mistake_of_no_rule_stands_at_the_text(text: str, places: set[str]) -> None:
+def test_other_mistake_is_reported_at_the_title_or_the_text(text: str, keys: set[str]) -> None:
     sheet = check_text(text)
     assert sheet.book is None
-    assert sheet.mistakes.keys() == places
+    assert sheet.mistakes.keys() == keys
 
 
-def test_what_is_no_number_stays_as_it_was_typed() -> None:
-    for typed in ("high", "20.5", "-3", "9" * 40):
-        sheet = check_text(write_fields(make_text(), {"target": typed}))
-        assert sheet.fields["target"] == typed
-        (mistake,) = sheet.mistakes["target"]
-        assert mistake.startswith("Expected a whole number from 1 to 1,000,000,000; got ")
+@pytest.mark.parametrize("typed", ["high", "20.5", "-3", "9" * 40])
+def test_typed_text_that_is_no_number_stays_in_its_field(typed: str) -> None:
+    sheet = check_text(write_fields(make_text(), {"target": typed}))
+    assert sheet.fields["target"] == typed
+    (mistake,) = sheet.mistakes["target"]
+    assert mistake.startswith("Expected a whole number from 1 to 1,000,000,000; got ")
 
 
-def test_a_change_waits_until_the_text_can_be_read() -> None:
+def test_change_waits_until_the_text_can_be_read() -> None:
     with pytest.raises(catalogue.RuleFileError) as unreadable:
         write_fields("[rules", {"target": "9"})
     sheet = refuse_text(
@@ -266,7 +240,7 @@ def test_a_change_waits_until_the_text_can_be_read() -> None:
     st.text(st.characters(codec="utf-8"), max_size=60),
     st.text(st.characters(codec="utf-8"), max_size=20),
 )
-def test_any_text_and_any_value_are_answered(text: str, value: str) -> None:
+def test_any_text_and_any_value_have_a_book_or_mistakes(text: str, value: str) -> None:
     assert (check_text(text).book is None) == bool(check_text(text).mistakes)
     for field in FIELDS:
         sheet = check_text(write_fields(make_text(), {field.key: " ".join(value.split())}))

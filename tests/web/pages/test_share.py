@@ -13,21 +13,21 @@ from starlette.testclient import TestClient
 
 from number_tower.drawing.picture import HEIGHT, WIDTH
 from number_tower.web.pages.share import PictureForm, build_share_url
-from support import apps
+from support.apps import start_game
+from support.pages import get_page
 
 FINISHED = "draft(names=Ann,Ben):9,8,6"
-SVG = "{http://www.w3.org/2000/svg}"
+LINK = f'href="/share?game={FINISHED}"'
 
 
 def read_tags(html: str) -> dict[str, str]:
     """Return the tags that other programs read."""
-    found = re.findall(r'<meta (?:property|name)="((?:og|twitter):[^"]+)" content="([^"]*)">', html)
-    return {name: unescape(content) for name, content in found}
+    tags = re.findall(r'<meta (?:property|name)="((?:og|twitter):[^"]+)" content="([^"]*)">', html)
+    return {name: unescape(content) for name, content in tags}
 
 
-def test_a_link_to_a_finished_game_shows_a_preview(client: TestClient) -> None:
-    html = client.get(build_share_url(FINISHED)).text
-    tags = read_tags(html)
+def test_link_to_a_finished_game_has_a_preview(client: TestClient) -> None:
+    tags = read_tags(get_page(client, build_share_url(FINISHED)))
     assert tags["og:title"] == "Ann wins: Ann's tower is exactly 15."
     assert tags["og:url"] == f"http://testserver/share?game={FINISHED}"
     assert "Ben's tower, height 8 of 15: 8" in tags["og:description"]
@@ -40,65 +40,49 @@ def test_a_link_to_a_finished_game_shows_a_preview(client: TestClient) -> None:
     assert picture.headers["cache-control"] == "public, max-age=86400"
 
 
-def test_the_picture_is_also_an_svg(client: TestClient) -> None:
+def test_picture_is_also_an_svg(client: TestClient) -> None:
     answer = client.get(build_share_url(FINISHED, "svg"))
     assert answer.headers["content-type"].startswith("image/svg+xml")
     root = ET.fromstring(answer.content)  # noqa: S314 - our own
     assert root.get("viewBox") == f"0 0 {WIDTH} {HEIGHT}"
-    texts = [text.strip() for text in root.itertext()]
-    assert {"Ann", "Ben", "9", "8", "6", "15", "9, 8, 6"} <= set(texts)
+    texts = {text.strip() for text in root.itertext()}
+    assert {"Ann", "Ben", "9", "8", "6", "15", "9, 8, 6"} <= texts
 
 
-def test_a_room_leads_to_the_page_of_its_game_once_it_is_over(client: TestClient) -> None:
-    player, made = apps.start_game(client, names=["Ann", "Ben"])
+def test_finished_game_links_its_page_in_room_and_analysis(client: TestClient) -> None:
+    player, made = start_game(client, names=["Ann", "Ben"])
     watch = f"/w/{made['watch']}"
     player.place(9, 8)
-    assert "/share" not in client.get(watch).text
+    assert "/share" not in get_page(client, watch)
+    assert "/share" not in get_page(client, "/analysis", game="draft:9,8")
     player.place(6)
-    assert f'href="/share?game={FINISHED}"' in client.get(watch).text
-
-
-def test_the_analysis_of_a_finished_game_leads_there_too(client: TestClient) -> None:
-    link = f'href="/share?game={FINISHED}"'
-    assert link in client.get("/analysis", params={"game": FINISHED, "ply": "1"}).text
-    assert "/share" not in client.get("/analysis", params={"game": "draft:9,8"}).text
+    assert LINK in get_page(client, watch)
+    assert LINK in get_page(client, "/analysis", game=FINISHED, ply="1")
 
 
 @pytest.mark.parametrize("form", ["", ".png", ".svg"])
-@pytest.mark.parametrize(
-    ("game", "status", "words"),
-    [
-        ("draft:9,8", 404, "not over"),
-        ("nothing", 422, "line of a game"),
-        ("", 422, "line of a game"),
-    ],
-)
-def test_what_is_no_finished_game_has_neither(
-    client: TestClient, form: str, game: str, status: int, words: str
+@pytest.mark.parametrize(("game", "status"), [("draft:9,8", 404), ("nothing", 422), ("", 422)])
+def test_unfinished_game_has_neither_page_nor_picture(
+    client: TestClient, form: str, game: str, status: int
 ) -> None:
     answer = client.get(f"/share{form}", params={"game": game})
     assert answer.status_code == status
-    assert words in answer.text
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_there_are_two_forms_of_the_picture(client: TestClient) -> None:
-    answer = client.get("/share.gif", params={"game": FINISHED})
-    assert answer.status_code == 404
-    assert "share.png" in answer.text
+def test_unknown_form_of_the_picture_is_refused_with_the_known_ones(client: TestClient) -> None:
+    assert "share.png" in get_page(client, "/share.gif", 404, game=FINISHED)
 
 
 def test_names_cannot_break_page_or_picture(client: TestClient) -> None:
     line = "draft(names=<b>\"&%2C,'</text>):9,8,6"
-    html = client.get("/share", params={"game": line}).text
+    html = get_page(client, "/share", game=line)
     assert "<b>" not in html
     assert read_tags(html)["og:title"].startswith('<b>"&, wins')
     ET.fromstring(client.get("/share.svg", params={"game": line}).content)  # noqa: S314 - our own
 
 
-def test_a_name_that_the_font_cannot_write_is_that_of_the_rulebook_in_the_png(
-    client: TestClient,
-) -> None:
+def test_png_has_the_name_of_the_rulebook_if_its_font_lacks_one(client: TestClient) -> None:
     def draw(names: str, form: PictureForm) -> bytes:
         return client.get(build_share_url(f"draft{names}:9,8,6", form)).content
 
