@@ -36,7 +36,6 @@ from number_tower.store.schema import games
 from number_tower.words.voice import Voice
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
-from support.forking import Forked
 from support.postgres import brought_up_to_date, fresh, make_location, on_server, run_postgres
 
 OPTIONS: dict[str, dict[str, tuple[str | int, ...]]] = {
@@ -56,7 +55,7 @@ class Terminal:
     """
 
     def __init__(self, *arguments: str, database: str) -> None:
-        self.process: Forked[bytes] = Forked(
+        self.process: subprocess.Popen[bytes] = subprocess.Popen(
             [TOWER, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, cwd=ROOT, env=plain_environment(NUMBER_TOWER_DB=database),
         )  # fmt: skip
@@ -327,7 +326,7 @@ class Killer:
         """See that a game can be gone on with: it is told so far, and it waits."""
         # Not a fork of this process: another of its threads may hold a lock of SQLite at that
         # moment.
-        with Forked(
+        with subprocess.Popen(
             [TOWER, *scene.call],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -40,7 +40,6 @@ from playwright.sync_api import expect as expecting
 
 import browser as browsers
 from serving import DESKTOP, PATIENCE, Server, person, skip_tour
-from support.forking import Forked
 from visits import begin, join, my_turn
 
 REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
@@ -180,7 +179,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server for all tests of this process."""
-    server = Server(tmp_path_factory.mktemp("site") / "games.db", popen=Forked)
+    server = Server(tmp_path_factory.mktemp("site") / "games.db", popen=subprocess.Popen)
     server.launch()
     try:
         server.wait()
@@ -195,7 +194,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     with ExitStack() as stopping:
 
         def serve(*options: str) -> Server:
-            server = Server(tmp_path / f"games-{token_hex(4)}.db", options, popen=Forked)
+            server = Server(tmp_path / f"games-{token_hex(4)}.db", options, popen=subprocess.Popen)
             server.launch()
             stopping.callback(server.stop)
             server.wait()

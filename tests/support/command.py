@@ -34,7 +34,6 @@ import pytest
 from number_tower.solve import limits
 from number_tower.terminal.cli.main import main
 from support.clocks import SLOW
-from support.forking import Forked
 from support.signals import keep_signal_handlers
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def run_tower_with_small_files(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command as a process, no file of which may become larger than `kib`."""
     call = (sys.executable, "-c", LIMITED, str(kib), TOWER, *call)
-    with Forked(
+    with subprocess.Popen(
         call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=cwd,
         env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment),

@@ -41,7 +41,6 @@ from number_tower.words.prompt import check_answer
 from support import replies
 from support.clocks import SLOW, wait_until
 from support.command import ROOT
-from support.forking import Forked
 
 SMALL: dict[str, Any] = {
     "games": ["factor", "draft"],
@@ -585,7 +584,7 @@ def run_script(folder: Path, jobs: int, **environment: str) -> int:
         replies.COUNT: str(folder / "count"),
     }
     call = [sys.executable, "-c", RUN.format(jobs=jobs)]
-    with Forked(call, cwd=folder, env={**os.environ, **paths, **environment}) as running:
+    with subprocess.Popen(call, cwd=folder, env={**os.environ, **paths, **environment}) as running:
         return running.wait(SLOW)
 
 

@@ -36,7 +36,6 @@ from number_tower.terminal.cli.main import create_parser
 from support import replies
 from support.clocks import SLOW, wait_until
 from support.command import ROOT, TOWER, plain_environment, run_tower
-from support.forking import Forked
 from support.report_pages import Page, assert_is_accessible, assert_loads_nothing
 
 HOSTILE = (
@@ -338,7 +337,7 @@ def test_ctrl_c_keeps_finished_tasks_and_the_resumed_report_is_the_same(tmp_path
     call = shlex.split(
         "eval draft --player random --player ./bot.sh --games 20 --positions 10 --report out"
     )
-    running = Forked(
+    running = subprocess.Popen(
         [TOWER, *call, "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=plain_environment(), cwd=tmp_path, start_new_session=True,
     )  # fmt: skip
