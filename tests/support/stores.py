@@ -1,13 +1,16 @@
-"""Tables with everything that can have been done at them, and stores to keep them in."""
+"""Tables with everything that can have been done at them, and stores to save them in."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
 
 import pytest
@@ -19,19 +22,46 @@ from number_tower.engine.catalogue import Rulebook
 from number_tower.engine.rules import Rules
 from number_tower.engine.table import Change, Declaration, TableError, check_player_names
 from number_tower.store.database import Store
-from number_tower.store.rows import Seats
+from number_tower.store.rows import Seats, StoredGame
 from number_tower.terminal.cli.errors import InputEndedError
 from number_tower.terminal.cli.main import main
 from number_tower.terminal.cli.terminal import Terminal
 from support.command import TOWER
 from support.strategies import any_rules
 
+DRAFT = catalogue.load_named("draft")
+"""The game of most tests of the store."""
 
-def open_store(file: Path | str, patience: float = 10.0) -> Store:
-    """Open the store in a file, or at any place by its name."""
-    place = store.find_location(str(file))
-    assert place is not None
-    return Store(place, timeout=patience)
+
+def open_store(database: Path | str, patience: float = 10.0) -> Store:
+    """Open the store in a file, or at any location by its name."""
+    location = store.find_location(str(database))
+    assert location is not None
+    return Store(location, timeout=patience)
+
+
+def create_database(file: Path) -> Path:
+    """Write a database without games: a copy of one that the product has made."""
+    file.write_bytes(_read_new_database())
+    return file
+
+
+@cache
+def _read_new_database() -> bytes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "games.db")
+        open_store(file).close()
+        return file.read_bytes()
+
+
+def make_draft(*moves: int, names: tuple[str, str] | None = None) -> Table:
+    """Make a table of draft after some moves."""
+    return Table(Game(DRAFT.rules, moves=moves), DRAFT.name, names)
+
+
+def store_draft(opened: Store, *moves: int, names: tuple[str, str] | None = None) -> StoredGame:
+    """Store a new game of draft."""
+    return opened.begin(make_draft(*moves, names=names), DRAFT)
 
 
 def make_own_rulebook(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:
@@ -51,7 +81,7 @@ def _names_or_none(first: str, second: str) -> tuple[str, str] | None:
 
 
 class CommandResult(NamedTuple):
-    """What came of a call."""
+    """The exit code of a call, and what it printed."""
 
     code: int
     out: str
@@ -59,7 +89,7 @@ class CommandResult(NamedTuple):
 
 
 class Command:
-    """The command, in this process, which is quicker.
+    """Calls the command in this process, which is quicker.
 
     Anything may happen between two answers.
     """
@@ -81,6 +111,15 @@ class Command:
 
         self.monkeypatch.setattr(Terminal, "ask", ask)
         return CommandResult(main(call), *self.capsys.readouterr())
+
+    def transcribe(self, *calls: str) -> str:
+        """Make some calls; return them with all that they print, for a snapshot."""
+        texts = []
+        for call in calls:
+            code, out, err = self(*shlex.split(call))
+            complaints = "".join(f"! {line}\n" for line in err.splitlines())
+            texts.append(f"$ tower {call}\n{out}{complaints}[exit {code}]\n")
+        return "\n".join(texts)
 
 
 NAME = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=40)
@@ -125,6 +164,6 @@ def any_play(
 
 
 def run_sql(file: Path | str, statement: str) -> list[tuple[Any, ...]]:
-    """Ask a database something behind the store's back, or change it."""
+    """Query or change a database file without the store."""
     with closing(sqlite3.connect(file)) as connection, connection:
         return connection.execute(statement).fetchall()
