@@ -82,8 +82,8 @@ def test_calls_about_saved_games_print_what_the_snapshot_shows(
         "history --game race", "history --result won", "history --db new.db",
         "history --json --db new.db", "review 77", "solve 77", "resume 77", "forget 1 3",
         "forget 1", "forget draft:9,8", "history --db none", "export --db none",
-        "forget 1 --db none", "stats --db none", "import --db none", "review --replay 1 --db none",
-        "db --db NONE",
+        "forget 1 --db none", "stats --db none", "import games.jsonl --db none",
+        "review --replay 1 --db none", "db --db NONE",
     )  # fmt: skip
     assert shown == snapshot
 
