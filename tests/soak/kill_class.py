@@ -1,6 +1,6 @@
-"""A class by real requests and real pages, whose server is killed in between.
+"""A class by real requests and real pages, whose server is killed meanwhile.
 
-Nothing is lost, and nobody is refused.
+Nothing may be lost, and no request refused.
 
 `make test` holds a small class, `make soak` one of thirty: `python tests/soak/kill_class.py
 [PUPILS] [SEED]`.
@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import csv
 import re
-import sys
 import time
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from secrets import token_hex
 from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import Any
@@ -27,6 +25,7 @@ from playwright.sync_api import Error, Page, sync_playwright
 import browser as browsers
 from number_tower.engine import record
 from serving import Server, person
+from soak.shared import read_arguments
 from support.clocks import SLOW
 
 MOST_DELAY = 0.05
@@ -34,7 +33,7 @@ MOST_DELAY = 0.05
 
 
 class Visitor:
-    """Somebody who sends plain requests, again if the server was killed meanwhile."""
+    """A client that sends plain requests, again if the server was killed meanwhile."""
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
@@ -43,7 +42,7 @@ class Visitor:
         )
 
     def ask(self, path: str, **form: str) -> Any:
-        """Get a page, or send a form; whatever is sent twice counts once."""
+        """Get a page, or send a form; a form that is sent twice counts once."""
         while True:
             try:
                 answer = self._client.post(path, data=form) if form else self._client.get(path)
@@ -118,7 +117,7 @@ class Lesson:
         self.server = server
         self.kills = 0
         self._chance = Random(seed)  # noqa: S311 - no secret
-        self._told: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._granted: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self._teacher = Visitor(self)
         made = self._teacher.ask("/class/new", games="draft", hints="yes")
         self.path: str = made.url.path
@@ -131,8 +130,8 @@ class Lesson:
         """
         windows = [PagePupil(self, f"Page {number}", page) for number, page in enumerate(pages)]
         others = [Pupil(self, f"Pupil {number}") for number in range(pupils - len(pages))]
-        everybody: list[Pupil | PagePupil] = [*windows, *others]
-        doomed = sorted(self._chance.sample(range(rounds * pupils), kills))
+        players: list[Pupil | PagePupil] = [*windows, *others]
+        kill_times = sorted(self._chance.sample(range(rounds * pupils), kills))
         acts = 0
         for number in range(1, rounds + 1):
             self._teacher.ask(f"{self.path}/start", round=str(number))
@@ -141,12 +140,12 @@ class Lesson:
             deadline = time.monotonic() + SLOW
             while "is playing" in self._teacher.ask(self.path).text:
                 assert time.monotonic() < deadline, "the round does not end"
-                for each in self._chance.sample(everybody, pupils):
+                for player in self._chance.sample(players, pupils):
                     acts += 1
-                    if doomed and acts > doomed[0]:
-                        doomed.pop(0)
+                    if kill_times and acts > kill_times[0]:
+                        kill_times.pop(0)
                         self._strike()
-                    each.act(self._chance)
+                    player.act(self._chance)
         for other in others:
             other.close()
 
@@ -163,79 +162,59 @@ class Lesson:
 
     def note_move(self, room: str, version: int, block: int) -> None:
         """Note a move that was granted."""
-        self._told[room][version] = block
+        self._granted[room][version] = block
 
     def check(self) -> int:
         """Check that every granted move is recorded and the standings follow; count the games."""
-        results = list(
-            csv.DictReader(self._teacher.ask(f"{self.path}/results.csv").text.splitlines())
-        )
+        results = self._load_table("results")
         tables = {row["board"]: record.read(row["records"]) for row in results if row["records"]}
-        kept = [table.game.moves for table in tables.values()]
-        for told in self._told.values():
+        saved = [table.game.moves for table in tables.values()]
+        for granted in self._granted.values():
             assert any(
-                all(moves[version : version + 1] == (block,) for version, block in told.items())
-                for moves in kept
+                all(moves[version : version + 1] == (block,) for version, block in granted.items())
+                for moves in saved
             )
         points: defaultdict[str, float] = defaultdict(float)
-        met: list[tuple[str, str]] = []
         for row in results:
-            if not row["second"]:
+            if not row["second"]:  # who sits out gets a point
                 points[row["first"]] += 1
-                met.append((row["first"], row["first"]))
                 continue
             outcome = tables[row["board"]].outcome
             assert outcome is not None
-            first = 0.5 if outcome.winner is None else 1.0 - outcome.winner
-            points[row["first"]] += first
-            points[row["second"]] += 1 - first
-            met += [(row["first"], row["second"]), (row["second"], row["first"])]
-        buchholz: defaultdict[str, float] = defaultdict(float)
-        for player, opponent in met:
-            buchholz[player] += points[opponent]
-        shown = list(
-            csv.DictReader(self._teacher.ask(f"{self.path}/standings.csv").text.splitlines())
-        )
-        assert {row["name"]: float(row["points"]) for row in shown} == {
-            row["name"]: points[row["name"]] for row in shown
-        }
-        assert [float(row["buchholz"]) for row in shown] == [buchholz[row["name"]] for row in shown]
-        order = [(-points[row["name"]], -buchholz[row["name"]]) for row in shown]
-        assert order == sorted(order)
-        pairs = [frozenset(pair) for pair in met if pair[0] < pair[1]]
+            gained = 0.5 if outcome.winner is None else 1.0 - outcome.winner
+            points[row["first"]] += gained
+            points[row["second"]] += 1 - gained
+        standings = self._load_table("standings")
+        assert [float(row["points"]) for row in standings] == sorted(points.values())[::-1]
+        assert all(float(row["points"]) == points[row["name"]] for row in standings)
+        pairs = [frozenset((row["first"], row["second"])) for row in results]
         assert len(set(pairs)) == len(pairs), "two met twice"
         self._teacher.close()
         return len(tables)
 
+    def _load_table(self, name: str) -> list[dict[str, str]]:
+        text = self._teacher.ask(f"{self.path}/{name}.csv").text
+        return list(csv.DictReader(text.splitlines()))
 
-def main(pupils: int, seed: str) -> None:
+
+def main() -> None:
     """Hold one class, with six real pages, three rounds and two kills."""
-    print(f"a class of {pupils}, seed {seed}", flush=True)
+    pupils, seed = read_arguments(30)
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = Server(Path(folder, "games.db"), ())
         server.start()
         browser = playwright.chromium.launch(executable_path=browsers.get(), args=[*browsers.FLAGS])
         try:
             lesson = Lesson(server, seed)
-            lesson.hold(
-                pupils,
-                [person(browser, server.url).new_page() for _ in range(6)],
-                rounds=3,
-                kills=2,
-            )
+            pages = [person(browser, server.url).new_page() for _ in range(6)]
+            lesson.hold(pupils, pages, rounds=3, kills=2)
             games = lesson.check()
         finally:
             with suppress(Error):
                 browser.close()
             server.stop()
-    print(
-        f"{games} games, {lesson.kills} kills: nothing is lost, nobody was refused, "
-        "the standings are right"
-    )
+    print(f"{games} games, {lesson.kills} kills: nothing is lost, and the standings are right")
 
 
 if __name__ == "__main__":
-    main(
-        int(sys.argv[1]) if len(sys.argv) > 1 else 30,
-        sys.argv[2] if len(sys.argv) > 2 else token_hex(4),
-    )
+    main()

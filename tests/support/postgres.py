@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 
 import psycopg
 import pytest
@@ -128,11 +128,3 @@ def fresh(server: str, template: str = "template0") -> Iterator[str]:
             connection.execute(
                 sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
             )
-
-
-@contextmanager
-def create_databases() -> Iterator[dict[str, str]]:
-    """Have a database in a file and one on a server, both ready for games, by their kinds."""
-    with TemporaryDirectory() as folder, run_postgres() as server, fresh(server) as database:
-        upgrade_database(database)
-        yield dict(zip(KINDS, (str(Path(folder, "games.db")), database), strict=True))
