@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import TypeVar
+from typing import TypeVar, get_args
 from unittest.mock import patch
 
 from number_tower.engine.table import Change, StaleError
@@ -186,7 +186,7 @@ class Scenario:
                 assert is_done(stored), f"{action} was granted, and not done"
                 room.note(stored)
                 return
-        raise AssertionError(f"{action} is refused for ever")
+        raise AssertionError(f"{action} is always refused")
 
     async def _move(self, room: ObservedRoom, number: int, token: str, block: int) -> None:
         version, change = room.version, Change("place", block)
@@ -259,7 +259,7 @@ async def run_scenario(nodes: Nodes, failing: int | None = None) -> Faults:
 async def inject(
     database: str, seed: str, *, step: int = 1, most: int | None = None
 ) -> Counter[Kind]:
-    """Let each step-th call of the scenario fail, or so many spread over all.
+    """Let each step-th call of the scenario fail, or `most` calls spread over all.
 
     Return what failed, by kind. A computer whose move failed tries again at once.
     """
@@ -269,11 +269,14 @@ async def inject(
             open_node(database, patience=SLOW) as first,
             open_node(database, patience=SLOW) as second,
         ):
-            calls = len((await run_scenario((first, second))).calls)
+            kinds = (await run_scenario((first, second))).calls
+            assert set(kinds) == set(get_args(Kind))
+            calls = len(kinds)
             step = step if most is None else max(1, calls // most)
             start = Random(seed).randrange(step)  # noqa: S311 - no secret
             for number in range(start, calls, step):
                 faults = await run_scenario((first, second), number)
+                assert len(faults.failed) <= 1
                 failed.update(kind for kind, _ in faults.failed)
     return failed
 

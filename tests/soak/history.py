@@ -263,7 +263,7 @@ class Soak:
         """Do something when a client was shown a state of a game."""
 
     async def make_trouble(self, servers: list[Server], amount: float) -> None:
-        """Make trouble for so many seconds."""
+        """Make trouble for some seconds."""
         await Trouble(servers, self).make(amount)
 
     @property

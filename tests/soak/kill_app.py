@@ -10,18 +10,14 @@ import re
 import signal
 import time
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 from number_tower.engine import catalogue
 from number_tower.engine.table import Table
-from number_tower.store.games import GameFilter, list_games
-from number_tower.store.rows import StoredGame
 from number_tower.words.voice import get_voice
-from soak.shared import print_counts, read_arguments
-from support.stores import open_store
+from soak.shared import load_games, print_counts, read_arguments
 from support.terminal import Window
 
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "close", "vanish")
@@ -43,18 +39,20 @@ class AppKiller:
         """How many moves were shown when a signal came, by the signal."""
 
     def kill(self, times: int) -> None:
-        """End so many sessions, and check what each of them showed."""
+        """End some sessions, and check what each of them showed."""
         for _ in range(times):
-            unfinished = self._load_unfinished()
-            game = self._chance.choice(catalogue.list_names())
-            call = ("play", game) if unfinished is None else ("resume",)
-            table = unfinished or Table.start(catalogue.choose(game))
-            name = self._chance.choice(SIGNALS)
-            shown = self._play(call, table, name)
-            self._check(table, shown)
-            self.moments[f"{name} after {len(shown)}"] += 1
+            last = self._load_last()
+            if last is None or last.outcome is not None:
+                name = self._chance.choice(catalogue.list_names())
+                before, call = Table.start(catalogue.choose(name)), ("play", name)
+            else:
+                before, call = last, ("resume",)
+            ending = self._chance.choice(SIGNALS)
+            shown = self._play(call, before, ending)
+            self._check(before, shown)
+            self.moments[f"{ending} after {len(shown)}"] += 1
 
-    def _play(self, call: tuple[str, ...], table: Table, name: str) -> list[tuple[str, int]]:
+    def _play(self, call: tuple[str, ...], table: Table, ending: str) -> list[tuple[str, int]]:
         """Play a session until a signal ends it.
 
         Return the moves that it showed, with their players.
@@ -70,11 +68,11 @@ class AppKiller:
             table = table.play(block)
             terminal.type(f"{block}\r" if table.game.rules.blocks[-1] > 9 else f"{block}")
             time.sleep(self._chance.random() * 0.6)
-        if name in {"close", "vanish"}:
-            terminal.close(told=name == "close")
+        if ending in {"close", "vanish"}:
+            terminal.close(told=ending == "close")
             terminal.wait()
         else:
-            terminal.send_signal(getattr(signal, name))
+            terminal.send_signal(getattr(signal, ending))
             terminal.end()
         voice = get_voice(table.book)
         players = "|".join(re.escape(voice.get_name(table, seat)) for seat in (0, 1))
@@ -94,21 +92,9 @@ class AppKiller:
         saved = {(voice.get_name(after, mover), block) for mover, block in moves}
         assert set(shown) <= saved, f"shown {shown}, saved {saved}"
 
-    def _load_unfinished(self) -> Table | None:
-        if not self._file.exists():
-            return None
-        with closing(open_store(self._file)) as store:
-            game = store.find_last(unfinished=True)
-        return None if game is None else game.table
-
     def _load_last(self) -> Table | None:
-        """Return the last game, an unfinished one before those that are over."""
-        if (unfinished := self._load_unfinished()) is not None or not self._file.exists():
-            return unfinished
-        with closing(open_store(self._file)) as store, store.read() as connection:
-            (last, *_), _count = list_games(connection, GameFilter(), 1)
-        assert isinstance(last, StoredGame)
-        return last.table
+        games = load_games(str(self._file))
+        return games[max(games)].table if games else None
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ class Lesson:
     def hold(self, pupils: int, pages: list[Page], rounds: int, kills: int) -> None:
         """Let pupils join and play rounds.
 
-        The server is killed so many times, at random moments.
+        The server is killed `kills` times, at random moments.
         """
         windows = [PagePupil(self, f"Page {number}", page) for number, page in enumerate(pages)]
         others = [Pupil(self, f"Pupil {number}") for number in range(pupils - len(pages))]

@@ -15,15 +15,8 @@ from random import Random
 
 from number_tower.engine.table import Change
 from number_tower.store.rows import StoredGame
+from soak import shared
 from soak.scripted_games import Scene, Terminal, choose_answers, choose_game, format_answers
-from soak.shared import (
-    check_file,
-    create_databases,
-    load_games,
-    print_counts,
-    read_arguments,
-    wait_for_disconnect,
-)
 
 
 @dataclass(frozen=True)
@@ -52,21 +45,19 @@ class Killer:
         self._logs: dict[int, tuple[Change, ...]] = {}
 
     def kill(self, times: int) -> None:
-        """Kill so many sessions, and check the database after each.
+        """Kill sessions, and check the database after each.
 
         Some games go on afterwards, and some of these end.
         """
         scene = choose_game(self._chance)
         while self.moments.total() < times:
             saved = self._check(self._play(scene))
-            if saved is not None and saved.table.outcome is None and self._chance.random() < 0.5:
-                scene = saved
-                continue
-            if saved is not None:
-                saved = self._resume(saved)
-                if saved.table.outcome is None and self._chance.random() < 0.3:
-                    self._check(self._play(saved, to_the_end=True))
             scene = choose_game(self._chance)
+            if saved is not None and saved.table.outcome is None:
+                if self._chance.random() < 0.5:
+                    scene = saved
+                elif self._chance.random() < 0.3:
+                    self._check(self._play(saved, to_the_end=True))
 
     def _play(self, scene: Scene, *, to_the_end: bool = False) -> Session:
         """Play a while, and kill the session after an answer or before the first."""
@@ -103,8 +94,8 @@ class Killer:
         Return the saved game to go on with, if any.
         """
         scene, seen = session.scene, session.seen
-        wait_for_disconnect(self.database)
-        check_file(self.database)
+        shared.wait_for_disconnect(self.database)
+        shared.check_file(self.database)
         saved = self._find(scene)
         changes = () if saved is None else saved.table.log[scene.table.version :]
         screen = scene.draw(changes)
@@ -129,7 +120,7 @@ class Killer:
 
     def _find(self, scene: Scene) -> StoredGame | None:
         """Find the game of a scene in the database; all others have to be as they were."""
-        games = load_games(self.database)
+        games = shared.load_games(self.database)
         new = games.keys() - self._logs.keys()
         assert len(new) <= (scene.id is None), "there are more games than were played"
         for identity, log in self._logs.items():
@@ -144,25 +135,6 @@ class Killer:
             assert game.table.game.rules == scene.table.game.rules
         return game
 
-    def _resume(self, scene: Scene) -> Scene:
-        """Check that a game can be resumed: it is shown so far, and the command waits."""
-        terminal = Terminal(*scene.call, database=self.database)
-        code, complaints = terminal.end()
-        game = load_games(self.database)[int(scene.call[1])]
-        table, changes = game.table, game.table.log[scene.table.version :]
-        assert not format_answers(changes)
-        screen, expected, expected_code = scene.draw(changes), "", 0
-        if scene.table.outcome is not None:
-            screen += "\nThis game is over, so there is nothing to resume.\n"
-        elif table.outcome is None:
-            advice = "No move was made, so there is nothing to save."
-            if table.log:
-                advice = f"Game saved. Resume it with: tower resume {game.id}"
-            screen, expected, expected_code = f"{screen}\n", f"tower: {advice}\n", 1
-        assert (terminal.seen, complaints, code) == (screen, expected, expected_code)
-        self._logs[game.id] = table.log
-        return replace(scene, table=table)
-
 
 def _name_moment(session: Session, screen: str, saved: int) -> str:
     """Say when a kill fell."""
@@ -175,8 +147,8 @@ def _name_moment(session: Session, screen: str, saved: int) -> str:
 
 def main() -> None:
     """Kill many sessions, half on SQLite and half on PostgreSQL, on two databases each."""
-    kills, seed = read_arguments(200)
-    with create_databases(2) as databases:
+    kills, seed = shared.read_arguments(200)
+    with shared.create_databases(2) as databases:
         killers = [
             Killer(database, f"{seed} {number}") for number, (_, database) in enumerate(databases)
         ]
@@ -185,7 +157,7 @@ def main() -> None:
             for _ in pool.map(Killer.kill, killers, shares):
                 pass
     print("Nothing is lost. The kills fell:")
-    print_counts(sum((killer.moments for killer in killers), Counter[str]()))
+    shared.print_counts(sum((killer.moments for killer in killers), Counter[str]()))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class ServerKiller(Soak):
             self._reached.set()
 
     async def make_trouble(self, servers: list[Server], amount: float) -> None:
-        """Kill the server so many times."""
+        """Kill the server `amount` times."""
         (server,) = servers
         while self.happened["killed"] < amount:
             self._target = self.announced + self._chance.randint(1, self._most_moves)

@@ -39,7 +39,7 @@ def read_arguments(default: Number) -> tuple[Number, str]:
 
 @contextmanager
 def create_databases(count: int = 1) -> Iterator[list[tuple[str, str]]]:
-    """Have so many databases of each kind, each with the name of its kind."""
+    """Have `count` databases of each kind, each with the name of its kind."""
     with ExitStack() as cleaning:
         folder = cleaning.enter_context(TemporaryDirectory())
         server = cleaning.enter_context(run_postgres())
@@ -92,3 +92,9 @@ def print_counts(counts: Counter[str]) -> None:
     """Print how often something happened, a line each."""
     for name, times in counts.most_common():
         print(f"{times:6} {name}")
+
+
+def measure_memory(pid: int) -> float:
+    """Return the MiB that a process has in memory."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024

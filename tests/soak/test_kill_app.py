@@ -1,4 +1,4 @@
-"""Whatever the app has shown is kept, however it ends; `make soak` ends it more often."""
+"""What the app has shown is saved, however it ends; `make soak` ends it more often."""
 
 from __future__ import annotations
 

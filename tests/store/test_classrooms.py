@@ -13,22 +13,8 @@ from sqlalchemy import Connection
 
 from number_tower.engine import catalogue
 from number_tower.engine.rules import Rules
-from number_tower.rooms.actions import (
-    Action,
-    Cancel,
-    EndAsDraw,
-    EndClass,
-    Forfeit,
-    Join,
-    Leave,
-    Pause,
-    Remove,
-    Rename,
-    Resume,
-    Role,
-    StartRound,
-    apply_action,
-)
+from number_tower.rooms import actions
+from number_tower.rooms.actions import Join, Pause, Remove, Rename, Resume, StartRound
 from number_tower.rooms.classroom import ClassroomError, ClassSettings, Pairing
 from number_tower.rooms.room import Move, RoomError
 from number_tower.store import classrooms, maintenance, rooms, schema, seats
@@ -61,16 +47,16 @@ def make_class(store: Store, count: int = 4, settings: ClassSettings = SETTINGS)
 
 
 def act(
-    store: Store, stored: StoredClassroom, action: Action, browser: str | None = None
+    store: Store, stored: StoredClassroom, action: actions.Action, browser: str | None = None
 ) -> ClassChange:
-    roles: dict[type, Role] = {Join: "stranger", Leave: "pupil"}
+    roles: dict[type, actions.Role] = {Join: "stranger", actions.Leave: "pupil"}
     role = roles.get(type(action), "teacher")
     with store.write() as connection:
         return classrooms.change_classroom(
             connection,
             stored.id,
             # Chance is for play here, not for secrets.
-            lambda now: apply_action(now.classroom, role, action, Random(1)),  # noqa: S311
+            lambda now: actions.apply_action(now.classroom, role, action, Random(1)),  # noqa: S311
             browser,
         )
 
@@ -209,17 +195,20 @@ def test_round_starts_once_and_only_when_the_last_games_are_over(any_store: Stor
 @pytest.mark.parametrize(
     ("make_action", "reason", "winner"),
     [
-        (lambda pairing: Forfeit(pairing.number, pairing.first), "forfeit", 1),
-        (lambda pairing: Forfeit(pairing.number, pairing.second), "forfeit", 0),
-        (lambda pairing: EndAsDraw(pairing.number), "abandoned", None),
-        (lambda pairing: Cancel(pairing.number), "abandoned", None),
+        (lambda pairing: actions.Forfeit(pairing.number, pairing.first), "forfeit", 1),
+        (lambda pairing: actions.Forfeit(pairing.number, pairing.second), "forfeit", 0),
+        (lambda pairing: actions.EndAsDraw(pairing.number), "abandoned", None),
+        (lambda pairing: actions.Cancel(pairing.number), "abandoned", None),
         (lambda pairing: Remove(pairing.first), "forfeit", 1),
-        (lambda _: EndClass(), "abandoned", None),
+        (lambda _: actions.EndClass(), "abandoned", None),
     ],
     ids=["first forfeits", "second forfeits", "drawn", "cancelled", "removed", "ended"],
 )
 def test_decision_of_the_teacher_ends_the_game(
-    any_store: Store, make_action: Callable[[Pairing], Action], reason: str, winner: int | None
+    any_store: Store,
+    make_action: Callable[[Pairing], actions.Action],
+    reason: str,
+    winner: int | None,
 ) -> None:
     stored, pairing = start_pair(any_store)
     before = play_moves(any_store, stored, pairing, 9)
@@ -287,7 +276,7 @@ def test_pupils_code_is_refused_by_another_class_and_after_ten_minutes(
 
 def test_classes_of_a_browser_are_listed_with_those_that_are_over_last(any_store: Store) -> None:
     stored, over = make_class(any_store, 1), make_class(any_store, 0)
-    act(any_store, over, EndClass())
+    act(any_store, over, actions.EndClass())
     with any_store.read() as connection:
         listed = classrooms.list_classrooms(connection, TEACHER.browsers, 9)
         assert listed == [stored.code, over.code]
@@ -299,7 +288,7 @@ def test_classes_of_a_browser_are_listed_with_those_that_are_over_last(any_store
 
 
 def set_back(connection: Connection, days: int) -> None:
-    """Let everything have happened so many days ago."""
+    """Let everything have happened some days ago."""
     time = format_time(datetime.now(UTC) - timedelta(days=days))
     for column in ("games.started", "games.changed", "rooms.changed", "classrooms.changed"):
         table, _, name = column.partition(".")
@@ -315,7 +304,7 @@ def test_class_is_deleted_with_its_games_after_the_days_of_the_operator(any_stor
     start_round(any_store)
     with any_store.write() as connection:
         set_back(connection, 400)
-        assert delete_old(connection, None) == (0, 0), "games of a class need no move to be kept"
+        assert delete_old(connection, None) == (0, 0), "games of a class need no move"
         assert delete_old(connection, 500) == (0, 0)
         assert delete_old(connection, 300) == (2, 1)
 

@@ -68,8 +68,7 @@ def test_file_is_found_by_its_full_url(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["my games?.db", "100%25.db", "a#b&c=d.db", "Türme 塔 👩‍👧.db", "'; --.db", "a:b@c.db"],
+    "name", ["my games?.db", "100%25.db", "a#b&c=d.db", "Türme 塔 👩‍👧.db", "'; --.db", "a:b@c.db"]
 )
 def test_games_are_saved_in_the_named_file_and_no_other(tmp_path: Path, name: str) -> None:
     with closing(open_store(name)) as opened:

@@ -114,7 +114,7 @@ def run_in_lobby(store: Store, do: Callable[[Lobby], Awaitable[None]]) -> None:
 
 
 def test_lobby_deletes_old_rooms_with_all_that_belongs_to_them(any_store: Store) -> None:
-    """In an earlier version, one move kept a room for ever, and a rule file outlived its games."""
+    """Once, a room with one move was never deleted, and a rule file outlived its games."""
     empty = count_rows(any_store)
     unused, _ = open_room(any_store, "free", best_of=3)
     stored, token = open_room(any_store, best_of=3, book=make_own_rulebook(DRAFT.rules))

@@ -25,14 +25,7 @@ from number_tower.support.installation import format_install_command
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, run_tower_with_small_files
 from support.forking import Forked
-from support.stores import (
-    Command,
-    CommandResult,
-    create_database,
-    open_store,
-    run_sql,
-    store_draft,
-)
+from support.stores import Command, CommandResult, create_database, open_store, run_sql, store_draft
 
 HASTY = "sqlite:///games.db?timeout=0.1"
 """The database games.db, waited for only a moment while another program has locked it."""
