@@ -1,6 +1,6 @@
-"""A class by real requests and real pages, whose server is killed meanwhile.
+"""A class by real requests, whose server is killed meanwhile.
 
-Nothing may be lost, and no request refused.
+Nothing may be lost, and no request refused. (`tests/browser/test_classes.py` does it with pages.)
 
 `make test` holds a small class, `make soak` one of thirty: `python tests/soak/kill_class.py
 [PUPILS] [SEED]`.
@@ -12,7 +12,7 @@ import csv
 import re
 import time
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -20,13 +20,13 @@ from threading import Timer
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Error, Page, sync_playwright
 
-import browser as browsers
 from number_tower.engine import record
-from serving import Server, person
+from serving import Server
 from soak.shared import read_arguments
 from support.clocks import SLOW
+from support.command import plain_environment
+from support.forking import Forked
 
 MOST_DELAY = 0.05
 """Seconds after which a server is killed at the latest, once that is due."""
@@ -79,42 +79,12 @@ class Pupil(Visitor):
         self._lesson.note_move(room, version, int(block))
 
 
-class PagePupil:
-    """A pupil with a real page, which leads to the games by itself."""
-
-    def __init__(self, lesson: Lesson, name: str, page: Page) -> None:
-        self._lesson, self._page = lesson, page
-        page.goto("/join")
-        page.get_by_label("Code").fill(lesson.code)
-        page.get_by_role("button", name="Join").click()
-        page.get_by_label("Your name").fill(name)
-        page.get_by_role("button", name="Join").click()
-        page.get_by_text("You are in").wait_for()
-
-    def act(self, chance: Random) -> None:
-        """Place a block, if it is this pupil's turn and the last one has arrived."""
-        blocks = self._page.locator(".block[name=block]:not([aria-disabled])")
-        with suppress(Error):  # the page may be replaced at any moment
-            is_mine = (
-                self._page.locator("#status.mine").count()
-                and not self._page.locator(".pending").count()
-            )
-            if is_mine and (count := blocks.count()):
-                blocks.nth(chance.randrange(count)).click(timeout=1_000)
-
-    def find_game(self) -> None:
-        """Wait until the page has led to a game, or says that there is none this round."""
-        self._page.wait_for_function(
-            "() => document.querySelector('#status:not(.over)') || "
-            "document.body.innerText.includes('sit out')"
-        )
-
-
 class Lesson:
-    """A class on a server that is killed some times."""
+    """A class on a server that is killed some times; the server has its usual limits."""
 
-    def __init__(self, server: Server, seed: str) -> None:
-        self.server = server
+    def __init__(self, database: Path, seed: str) -> None:
+        self.server = Server(database, (), plain_environment(), Forked)
+        self.server.start()
         self.kills = 0
         self._chance = Random(seed)  # noqa: S311 - no secret
         self._granted: defaultdict[str, dict[int, int]] = defaultdict(dict)
@@ -123,31 +93,32 @@ class Lesson:
         self.path: str = made.url.path
         self.code = self.path.rsplit("/", 1)[1]
 
-    def hold(self, pupils: int, pages: list[Page], rounds: int, kills: int) -> None:
+    def close(self) -> None:
+        """Stop the server."""
+        self._teacher.close()
+        self.server.stop()
+
+    def hold(self, number: int, rounds: int, kills: int) -> None:
         """Let pupils join and play rounds.
 
         The server is killed `kills` times, at random moments.
         """
-        windows = [PagePupil(self, f"Page {number}", page) for number, page in enumerate(pages)]
-        others = [Pupil(self, f"Pupil {number}") for number in range(pupils - len(pages))]
-        players: list[Pupil | PagePupil] = [*windows, *others]
-        kill_times = sorted(self._chance.sample(range(rounds * pupils), kills))
+        pupils = [Pupil(self, f"Pupil {index}") for index in range(number)]
+        kill_times = sorted(self._chance.sample(range(rounds * number), kills))
         acts = 0
-        for number in range(1, rounds + 1):
-            self._teacher.ask(f"{self.path}/start", round=str(number))
-            for window in windows:
-                window.find_game()
+        for round_number in range(1, rounds + 1):
+            self._teacher.ask(f"{self.path}/start", round=str(round_number))
             deadline = time.monotonic() + SLOW
             while "is playing" in self._teacher.ask(self.path).text:
                 assert time.monotonic() < deadline, "the round does not end"
-                for player in self._chance.sample(players, pupils):
+                for pupil in self._chance.sample(pupils, number):
                     acts += 1
                     if kill_times and acts > kill_times[0]:
                         kill_times.pop(0)
                         self._strike()
-                    player.act(self._chance)
-        for other in others:
-            other.close()
+                    pupil.act(self._chance)
+        for pupil in pupils:
+            pupil.close()
 
     def _strike(self) -> None:
         """Kill the server within some milliseconds, perhaps while it works on a request."""
@@ -189,7 +160,6 @@ class Lesson:
         assert all(float(row["points"]) == points[row["name"]] for row in standings)
         pairs = [frozenset((row["first"], row["second"])) for row in results]
         assert len(set(pairs)) == len(pairs), "two met twice"
-        self._teacher.close()
         return len(tables)
 
     def _load_table(self, name: str) -> list[dict[str, str]]:
@@ -198,21 +168,11 @@ class Lesson:
 
 
 def main() -> None:
-    """Hold one class, with six real pages, three rounds and two kills."""
+    """Hold one class, with three rounds and two kills."""
     pupils, seed = read_arguments(30)
-    with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = Server(Path(folder, "games.db"), ())
-        server.start()
-        browser = playwright.chromium.launch(executable_path=browsers.get(), args=[*browsers.FLAGS])
-        try:
-            lesson = Lesson(server, seed)
-            pages = [person(browser, server.url).new_page() for _ in range(6)]
-            lesson.hold(pupils, pages, rounds=3, kills=2)
-            games = lesson.check()
-        finally:
-            with suppress(Error):
-                browser.close()
-            server.stop()
+    with TemporaryDirectory() as folder, closing(Lesson(Path(folder, "games.db"), seed)) as lesson:
+        lesson.hold(pupils, rounds=3, kills=2)
+        games = lesson.check()
     print(f"{games} games, {lesson.kills} kills: nothing is lost, and the standings are right")
 
 

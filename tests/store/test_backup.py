@@ -169,7 +169,7 @@ def test_calls_of_db_print_what_the_snapshot_shows(
 
 
 def test_check_names_every_damaged_entry(call_tower: Command, store: Store, file: Path) -> None:
-    store_played_games(store)
+    store_played_games(store, games=5)
     for damage in (
         "UPDATE games SET moves = '1,2,3' WHERE id IN (1, 3)",
         "UPDATE games SET match = NULL WHERE match > 1",

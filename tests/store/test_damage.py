@@ -19,12 +19,10 @@ from syrupy.assertion import SnapshotAssertion
 from number_tower import Game, Table
 from number_tower.engine import catalogue, record
 from number_tower.engine.catalogue import GameChoice
-from number_tower.engine.match import Match, MatchError, Series
-from number_tower.engine.position import MoveError
-from number_tower.engine.table import Change, StaleError, TableError
-from number_tower.rooms.room import Move, RoomError
+from number_tower.engine.match import Match, Series
+from number_tower.engine.table import Change
+from number_tower.rooms.room import Move
 from number_tower.store import (
-    GameNotFoundError,
     StoreError,
     database,
     games,
@@ -37,10 +35,10 @@ from number_tower.store import (
     transfer,
 )
 from number_tower.store.database import Store
-from number_tower.store.games import GameFilter, GameInMatchError
+from number_tower.store.games import GameFilter
 from number_tower.store.matches import StoredMatch
-from number_tower.store.rooms import RoomNotFoundError
 from number_tower.store.rows import Seats
+from number_tower.support.errors import NumberTowerError
 from support.sizes import size
 from support.stored_rooms import open_room
 from support.stores import (
@@ -52,12 +50,6 @@ from support.stores import (
     run_sql,
     store_draft,
 )
-
-ANSWERS = (
-    StoreError, GameNotFoundError, RoomNotFoundError, GameInMatchError, StaleError, TableError,
-    MatchError, RoomError, MoveError,
-)  # fmt: skip
-"""What the store may say of a game: damaged, gone, or different from what was expected."""
 
 SEEDS = range(size(1, 300))
 """Seeds of the mutations of each kind."""
@@ -153,7 +145,7 @@ def write_by(change: Callable[[Connection], Any]) -> Callable[[Store], Any]:
 
 def use_games(store: Store) -> None:
     for identity in (*range(1, 7), *range(10, 17)):
-        with suppress(*ANSWERS):
+        with suppress(NumberTowerError):
             stored = store.get(identity)
             store.reload_if_changed(stored)
             store.find_by_key(stored.key)
@@ -165,7 +157,7 @@ def use_games(store: Store) -> None:
 
 def use_matches(store: Store) -> None:
     for identity in range(1, 4):
-        with suppress(*ANSWERS):
+        with suppress(NumberTowerError):
             matches.get_match(store, identity)
 
 
@@ -173,7 +165,7 @@ def use_rooms(store: Store) -> None:
     with store.read() as connection:
         addresses = connection.exec_driver_sql("SELECT address FROM rooms").scalars().all()
     for address in addresses:
-        with suppress(*ANSWERS), store.write() as connection:
+        with suppress(NumberTowerError), store.write() as connection:
             stored = rooms.find_room(connection, address)
             rooms.load_earlier_game(connection, stored, 1)
             after = stored.room.apply(frozenset({0, 1}), Move(stored.room.table.version, 9))
@@ -226,7 +218,7 @@ def use_database(file: Path, note: str) -> None:
     try:
         with suppress(StoreError), closing(open_store(file, 0.2)) as store:
             for use in USES:
-                with suppress(*ANSWERS):
+                with suppress(NumberTowerError):
                     use(store)
     except BaseException as error:
         error.add_note(note)

@@ -63,7 +63,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A store with games and matches of all kinds, and answers to puzzles."""
     file = create_database(tmp_path_factory.mktemp("many") / "games.db")
     with closing(open_store(file)) as store:
-        store_played_games(store)
+        store_played_games(store, games=100)
         yield store
 
 

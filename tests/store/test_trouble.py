@@ -287,13 +287,14 @@ def test_lock_that_is_released_in_time_is_waited_for(file: Path) -> None:
 # In the middle of a game --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("before", [["9"], []], ids=["saved before", "never saved"])
 def test_game_is_saved_as_soon_as_the_database_can_be_used_again(
-    call_tower: Command, file: Path, snapshot: SnapshotAssertion
+    call_tower: Command, file: Path, before: list[str], snapshot: SnapshotAssertion
 ) -> None:
     def answer() -> Iterator[str]:
-        yield "9"
+        yield from before
         with lock(file):
-            yield from ("8", "5", "undo")
+            yield from ["9", "8", "5", "undo"][len(before) :]
         yield from ("4", "quit")
 
     played = play_draft(call_tower, answer(), HASTY)
@@ -302,19 +303,6 @@ def test_game_is_saved_as_soon_as_the_database_can_be_used_again(
     changes = run_sql(file, "SELECT change FROM changes ORDER BY version")
     assert [change for (change,) in changes] == ["9", "8", "5", "undo 1", "4"]
     assert run_sql(file, "SELECT id, moves, version FROM games") == [(1, "9,8,4", 5)]
-
-
-def test_game_that_was_never_saved_is_saved_when_the_lock_is_released(
-    call_tower: Command, file: Path
-) -> None:
-    def answer() -> Iterator[str]:
-        with lock(file):
-            yield from ("9", "8")
-        yield "6"
-
-    played = play_draft(call_tower, answer(), HASTY)
-    assert (played.code, played.err.count("\n")) == (0, 2)
-    assert run_sql(file, "SELECT moves, reason FROM games") == [("9,8,6", "exact")]
 
 
 def test_second_lock_is_reported_again(call_tower: Command, file: Path) -> None:

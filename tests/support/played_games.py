@@ -26,10 +26,10 @@ PLAYERS = ((None, None), (None, None), ("perfect", None), (None, "fair"), ("./bo
 GAMES = 300
 
 
-def store_played_games(store: Store) -> None:
-    """Store games of all kinds, 40 of them in 10 matches, and 80 answers to puzzles."""
+def store_played_games(store: Store, games: int = GAMES) -> None:
+    """Store games of all kinds, 40 more in 10 matches, and 80 answers to puzzles."""
     chance = Random(34)  # noqa: S311 - play, not secrets
-    for number in range(GAMES):
+    for number in range(games):
         _store_game(store, number, chance)
     for number in range(40):
         _store_match_game(store, number, chance)
