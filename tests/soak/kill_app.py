@@ -41,18 +41,17 @@ class AppKiller:
     def kill(self, times: int) -> None:
         """End some sessions, and check what each of them showed."""
         for _ in range(times):
+            name = self._chance.choice(catalogue.list_names())
+            before, call = Table.start(catalogue.choose(name)), ["play", name]
             last = self._load_last()
-            if last is None or last.outcome is not None:
-                name = self._chance.choice(catalogue.list_names())
-                before, call = Table.start(catalogue.choose(name)), ("play", name)
-            else:
-                before, call = last, ("resume",)
+            if last is not None and last.outcome is None:
+                before, call = last, ["resume"]
             ending = self._chance.choice(SIGNALS)
             shown = self._play(call, before, ending)
             self._check(before, shown)
             self.moments[f"{ending} after {len(shown)}"] += 1
 
-    def _play(self, call: tuple[str, ...], table: Table, ending: str) -> list[tuple[str, int]]:
+    def _play(self, call: list[str], table: Table, ending: str) -> list[tuple[str, int]]:
         """Play a session until a signal ends it.
 
         Return the moves that it showed, with their players.

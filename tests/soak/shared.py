@@ -43,7 +43,7 @@ def create_databases(count: int = 1) -> Iterator[list[tuple[str, str]]]:
     with ExitStack() as cleaning:
         folder = cleaning.enter_context(TemporaryDirectory())
         server = cleaning.enter_context(run_postgres())
-        databases = []
+        databases: list[tuple[str, str]] = []
         for number in range(count):
             database = cleaning.enter_context(fresh(server))
             upgrade_database(database)

@@ -87,7 +87,7 @@ def test_name_that_is_no_text_is_the_name_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
 def test_server_is_found_by_its_url(scheme: str) -> None:
     location = make_location(f"{scheme}://ann@host/games")
-    assert location == (SERVER, None, f"{scheme}://ann@host/games")
+    assert tuple(location) == (SERVER, None, f"{scheme}://ann@host/games")
     engine = make_engine(location, timeout=3)
     assert (engine.dialect.name, engine.dialect.driver) == ("postgresql", "psycopg")
     assert (engine.url.host, engine.url.query["connect_timeout"]) == ("host", "3")

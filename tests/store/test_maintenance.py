@@ -335,31 +335,27 @@ def wait_for_lock(store: Store) -> None:
     wait_until(count_waiting)
 
 
+def write_move(connection: Connection, stored: StoredRoom) -> None:
+    rooms.update_room(connection, stored, stored.room.apply({0, 1}, Move(0, 9)))
+
+
+def lock_game(connection: Connection, stored: StoredRoom) -> None:
+    """Begin to change a game as a terminal does."""
+    load_game(connection, stored.game.id, lock=True)
+
+
 @only_on_a_server
-def test_room_in_which_a_move_is_being_written_is_not_deleted(
-    any_store: Store, second_store: Store
+@pytest.mark.parametrize("change", [write_move, lock_game])
+def test_room_that_is_being_changed_is_not_deleted(
+    any_store: Store, second_store: Store, change: Callable[[Connection, StoredRoom], None]
 ) -> None:
-    stored, token = open_room(any_store)
+    stored, _ = open_room(any_store)
     set_back(any_store)
-    after = stored.room.apply(stored.find_seats(token), Move(0, 9))
-    with second_store.write() as moving:
-        rooms.update_room(moving, stored, after)
+    with second_store.write() as changing:
+        change(changing, stored)
         with any_store.write() as connection:
             assert maintenance.delete_rooms(connection, 1) == []
     assert is_stored(any_store, stored)
-
-
-@only_on_a_server
-def test_room_whose_game_is_being_changed_in_a_terminal_is_not_deleted(
-    any_store: Store, second_store: Store
-) -> None:
-    stored, _ = open_room(any_store, best_of=3)
-    set_back(any_store)
-    with second_store.write() as changing:
-        load_game(changing, stored.game.id, lock=True)
-        with any_store.write() as connection:
-            assert maintenance.delete_rooms(connection) == []
-    assert delete_old(any_store) == [stored.id]
 
 
 @only_on_a_server

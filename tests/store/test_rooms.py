@@ -156,15 +156,11 @@ def test_room_is_not_found_at_an_unknown_address_or_after_its_game_was_deleted(
     any_store: Store,
 ) -> None:
     stored, _, _ = open_linked_room(any_store)
+    assert any_store.find_last(unfinished=True) is None, "a room without a move is not resumed"
     any_store.delete(stored.game.id)
     for address in ("nowhere", stored.address):
         with pytest.raises(RoomNotFoundError):
             find_room(any_store, address)
-
-
-def test_room_without_a_move_is_not_the_last_unfinished_game(any_store: Store) -> None:
-    open_room(any_store, "free")
-    assert any_store.find_last(unfinished=True) is None
 
 
 def test_move_in_a_terminal_raises_the_revision_of_the_room(any_store: Store) -> None:

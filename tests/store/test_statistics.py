@@ -42,6 +42,7 @@ FIGURES = DATA / "statistics.txt"
 HOW_TO = ROOT / "docs/how-to/statistics.md"
 ANN_BEATS_BEN = "draft(names=Ann,Ben):9,8,6"
 KEYS = count()
+Players = tuple[str | None, str | None]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,28 +53,16 @@ def _patient() -> Iterator[None]:
         yield
 
 
-def store_line(
-    store: Store,
-    line: str,
-    day: str = "2026-03-01",
-    *,
-    players: tuple[str | None, str | None] = (None, None),
+def store_game(
+    store: Store, game: str | Table, day: str = "2026-03-01", players: Players = (None, None)
 ) -> StoredGame:
-    """Store a game that was played on a day."""
-    return store_table(store, record.read(line), day, players)
-
-
-def store_table(
-    store: Store,
-    table: Table,
-    day: str = "2026-03-01",
-    players: tuple[str | None, str | None] = (None, None),
-) -> StoredGame:
+    """Store a game, or its line, that was played on a day."""
+    table = record.read(game) if isinstance(game, str) else game
     table = replace(table, rulebook=table.book.name, book=table.book)
     times = (f"{day}T12:00:00.000000Z",) * (table.version + 1)
-    game = StoredGame(0, f"{next(KEYS):032x}", table, Seats(players), times)
+    stored = StoredGame(0, f"{next(KEYS):032x}", table, Seats(players), times)
     with store.write() as connection:
-        return insert_game(connection, game)
+        return insert_game(connection, stored)
 
 
 def store_attempt(
@@ -133,7 +122,7 @@ def test_accuracy_over_time_has_few_periods(
     store: Store, months: list[int], by: statistics.PeriodKind, labels: list[str]
 ) -> None:
     for month in months:
-        store_line(store, ANN_BEATS_BEN, f"{2020 + month // 12}-{month % 12 + 1:02}-01")
+        store_game(store, ANN_BEATS_BEN, f"{2020 + month // 12}-{month % 12 + 1:02}-01")
     judge(store)
     computed = compute(store)
     assert (computed.by, [period.label for period in computed.periods]) == (by, labels)
@@ -143,29 +132,29 @@ def test_accuracy_over_time_has_few_periods(
 def test_streak_ends_with_a_draw_and_follows_times_then_ids(store: Store) -> None:
     win = "factor(names=Ann,Ben):5,1,7"
     for line in (win, win, "draft(names=Ann,Ben):9,5,1,3,2"):
-        store_line(store, line)
+        store_game(store, line)
     assert compute(store, "Ann").streak == Streak(2, "Ann", 0)
-    store_line(store, win)
+    store_game(store, win)
     assert compute(store, "Ann").streak == Streak(2, "Ann", 1)
-    store_line(store, win, "2026-02-28")
+    store_game(store, win, "2026-02-28")
     assert compute(store, "Ann").streak == Streak(3, "Ann", 1), "it was played before the others"
     assert compute(store).streak == Streak(3, "Ann", 0)
     assert compute(store, "ben").streak == Streak(0, None, 0)
 
 
 def test_player_has_the_newest_spelling_or_the_word_of_the_game(store: Store) -> None:
-    store_line(store, "draft(names=ann,Ben):9,8,6", "2026-03-02")
-    store_line(store, "draft(names=ANN,Ben):9,8,6", "2026-03-01")
-    store_line(store, "summit:5,4,6,5")
+    store_game(store, "draft(names=ann,Ben):9,8,6", "2026-03-02")
+    store_game(store, "draft(names=ANN,Ben):9,8,6", "2026-03-01")
+    store_game(store, "summit:5,4,6,5")
     names = [player.name for player in compute(store).players]
     assert names == ["ann", "Ben", "Player A", "Player B"]
     assert compute(store, "aNN").name == "ann"
 
 
 def test_computer_and_person_of_the_same_name_are_counted_apart(store: Store) -> None:
-    store_line(store, ANN_BEATS_BEN)
-    store_line(store, "draft(names=Ben,Ann):9,8,6", players=("easy", None))
-    store_line(store, "draft(names=Ben,Eve):9,8,6", players=("./my-bot --fast", "easy"))
+    store_game(store, ANN_BEATS_BEN)
+    store_game(store, "draft(names=Ben,Ann):9,8,6", players=("easy", None))
+    store_game(store, "draft(names=Ben,Eve):9,8,6", players=("./my-bot --fast", "easy"))
     everybody = compute(store)
     kinds = [(player.name, player.kind, player.tally.won) for player in everybody.players]
     assert sorted(kinds) == [
@@ -177,8 +166,8 @@ def test_computer_and_person_of_the_same_name_are_counted_apart(store: Store) ->
 
 
 def test_hidden_and_abandoned_games_are_counted(store: Store) -> None:
-    store_table(store, replace(record.read("summit(names=Ann,Ben):5,4,6,5"), hidden=True))
-    store_table(store, record.read("draft(names=Ann,Ben):9").declare("abandoned", 0))
+    store_game(store, replace(record.read("summit(names=Ann,Ben):5,4,6,5"), hidden=True))
+    store_game(store, record.read("draft(names=Ann,Ben):9").declare("abandoned", 0))
     computed = compute(store, "Ann")
     assert (computed.finished, computed.abandoned) == (2, 1)
     seats = {row.game: row.seats[0] for row in computed.results}
@@ -199,7 +188,7 @@ def test_judged_game_without_a_choice_differs_from_one_not_judged(store: Store) 
         "summit(names=Ann,Ben):5,4,6,5", "factor(blocks=5,names=Ann,Ben):5",
         "draft(names=Cyd,Ben):9,8,6", "draft(names=Ann,Ben):9,8",
     ):  # fmt: skip
-        store_line(store, line)
+        store_game(store, line)
     assert load_judgements(store) == [(None,) * 4] * 4
     assert compute(store).unjudged == 3
     assert judge(store, "ann") == [(1, 2), (2, 2)]
@@ -213,7 +202,7 @@ def test_judged_game_without_a_choice_differs_from_one_not_judged(store: Store) 
 def test_game_that_changed_while_it_was_judged_is_judged_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    game = store_line(store, ANN_BEATS_BEN)
+    game = store_game(store, ANN_BEATS_BEN)
 
     def change_and_review(table: Game, *, seconds: float) -> GameReview:
         store.change(game.id, 3, Change("undo", 1))
@@ -230,7 +219,7 @@ def test_game_that_changed_while_it_was_judged_is_judged_again(
 
 def test_stopped_judging_keeps_what_was_judged_newest_first(store: Store) -> None:
     for _ in range(5):
-        store_line(store, ANN_BEATS_BEN)
+        store_game(store, ANN_BEATS_BEN)
     judging = statistics.judge_games(store)
     assert [next(judging), next(judging)] == [(1, 5), (2, 5)]
     missing = [row[0] is None for row in load_judgements(store)]
@@ -240,10 +229,10 @@ def test_stopped_judging_keeps_what_was_judged_newest_first(store: Store) -> Non
 def test_damaged_game_is_left_out_of_the_accuracy(store: Store, show_stats: ShowStats) -> None:
     damages = ({"rules": "nonsense"}, {"moves": "9,9"}, {"moves": "9,x"})
     for damage in damages:
-        game = store_line(store, ANN_BEATS_BEN)
+        game = store_game(store, ANN_BEATS_BEN)
         with store.write() as connection:
             connection.execute(update(games).where(games.c.id == game.id).values(damage))
-    store_line(store, ANN_BEATS_BEN)
+    store_game(store, ANN_BEATS_BEN)
     text = show_stats()
     assert "Everybody: 4 finished games.\n" in text
     assert "\n3 finished games are not included in the accuracy yet.\n" in text
@@ -254,7 +243,7 @@ def test_interrupted_stats_show_what_was_judged(
     store: Store, show_stats: ShowStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(5):
-        store_line(store, ANN_BEATS_BEN)
+        store_game(store, ANN_BEATS_BEN)
     rearmed, calls = [], count(1)
 
     def interrupt(*_: object, **__: object) -> SimpleNamespace:
@@ -275,7 +264,7 @@ def test_stats_judge_one_game_at_least_when_time_is_up(
     store: Store, show_stats: ShowStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(4):
-        store_line(store, ANN_BEATS_BEN)
+        store_game(store, ANN_BEATS_BEN)
     monkeypatch.setattr(stats, "PATIENCE", -1.0)
     for left in ("3 finished games are", "2 finished games are", "1 finished game is"):
         assert f"\n{left} not included in the accuracy yet" in show_stats()
@@ -285,7 +274,7 @@ def test_stats_judge_one_game_at_least_when_time_is_up(
 def test_read_only_database_shows_what_was_judged(
     store: Store, file: Path, call_tower: Command
 ) -> None:
-    store_line(store, ANN_BEATS_BEN)
+    store_game(store, ANN_BEATS_BEN)
     store.close()
     shown = call_tower("stats", "--db", f"sqlite:///file:{file}?mode=ro&uri=true")
     assert "Everybody: 1 finished game.\n" in shown.out
@@ -314,11 +303,11 @@ def club(tmp_path_factory: pytest.TempPathFactory) -> str:
             ("2026-02-08", "climb(names=Ann,Ben):24,29,30"),
             ("2026-02-08", "race(names=Ben,Ann):7,8"),
         ):
-            store_line(
+            store_game(
                 store, line, day, players=(players[0], players[1]) if players else (None, None)
             )
         abandoned = record.read("draft(names=Ann,Ben):9").declare("abandoned", 0)
-        store_table(store, abandoned, "2026-02-09")
+        store_game(store, abandoned, "2026-02-09")
         answers: list[tuple[int, puzzles.PuzzleResult]] = [
             (1, "right"), (1, "right"), (2, "right"), (2, "wrong"), (2, "right"), (4, "skipped"),
         ]  # fmt: skip
@@ -380,7 +369,7 @@ def test_unknown_player_is_refused_with_the_nearest_name(
 
 def test_player_who_only_solved_puzzles_has_statistics(store: Store, show_stats: ShowStats) -> None:
     store_attempt(store, 3, "right", "Zoë")
-    store_line(store, ANN_BEATS_BEN)
+    store_game(store, ANN_BEATS_BEN)
     text = show_stats("ZOË")
     assert text.startswith("Zoë: 0 finished games.\n\nPuzzles ")
     assert "grade 3      1      1      0        0  [####################]  100%\n" in text
@@ -392,7 +381,7 @@ def test_stats_fit_on_a_terminal_whatever_the_names(
 ) -> None:
     for number in range(30):
         line = f"draft(names={'W' * 37}{number},{'数' * 30}):9,8,6"
-        store_line(store, line, players=(None, "easy"))
+        store_game(store, line, players=(None, "easy"))
     with store.write() as connection:
         connection.execute(update(games).values(rulebook="x" * 300))
     for width in (80, 70):

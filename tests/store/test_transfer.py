@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -20,8 +19,7 @@ from number_tower.store import games, matches, transfer
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.games import DamagedEntry, GameFilter
 from number_tower.store.rows import StoredGame
-from support.clocks import SLOW
-from support.command import TOWER, plain_environment, run_tower
+from support.command import run_tower
 from support.played_games import store_played_games
 from support.sizes import examples
 from support.stores import (
@@ -309,30 +307,26 @@ def test_database_is_not_locked_while_lines_are_still_arriving(store: Store, fil
 
 
 def test_export_and_import_carry_odd_names_of_files_and_players(tmp_path: Path) -> None:
+    def call(database: str, *words: str, typed: str = "") -> tuple[str, str]:
+        file = str(tmp_path / database)
+        done = run_tower(*words, typed=typed, NUMBER_TOWER_DB=file, PYTHONIOENCODING="cp1252")
+        return done.stdout, done.stderr
+
     rules = tmp_path / "with\ta tab" / "draft.toml"
     rules.parent.mkdir()
     rules.write_text('options = ["hidden"]\n[rules]\nfit = "any"\n')
-    here = {"NUMBER_TOWER_DB": str(tmp_path / "games.db")}
-    there = {"NUMBER_TOWER_DB": str(tmp_path / "other.db")}
-    done = run_tower("play", str(rules), "--hidden", typed="9\n8\nquit\n", **here)
-    assert (done.returncode, done.stderr) == (0, "")
-    run_tower("play", "draft", "--vs", "true \t" + "x" * 2000, typed="9\n", **here)
-    sent = run_tower("export", **here, PYTHONIOENCODING="cp1252").stdout
+    assert call("here.db", "play", str(rules), "--hidden", typed="9\n8\nquit\n")[1] == ""
+    call("here.db", "play", "draft", "--vs", "true \t" + "x" * 2000, typed="9\n")
+    sent, _ = call("here.db", "export")
     assert len(sent.splitlines()) == 2
-    done = run_tower("import", typed=sent, **there)
-    assert (done.stdout, done.stderr) == ("Imported 2 games.\n", "")
-    assert run_tower("export", **there).stdout == sent
+    assert call("there.db", "import", typed=sent) == ("Imported 2 games.\n", "")
+    assert call("there.db", "export")[0] == sent
 
 
 def test_export_is_in_utf_8_whatever_the_encoding(store: Store, file: Path) -> None:
     transfer.import_games(store, ["draft(names=Zoë,李小龍):9\n"])
-    environment = plain_environment(
-        NUMBER_TOWER_DB=str(file), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
-    )
-    done = subprocess.run(
-        [TOWER, "export"], capture_output=True, env=environment, check=True, timeout=SLOW
-    )
-    assert "Zoë" in done.stdout.decode("utf-8")
+    exported = run_tower("export", NUMBER_TOWER_DB=str(file), PYTHONIOENCODING="ascii")
+    assert "Zoë" in exported.stdout
 
 
 def test_exported_file_is_imported_and_exported_the_same(
