@@ -22,7 +22,7 @@ from support.lobbies import LINK, ServerNode, open_linked_room, open_node
 
 pytest_plugins = ["support.postgres"]
 
-SAMPLE = 6
+SAMPLE = 4
 """Calls of the scenario that fail, spread over all of it."""
 
 

@@ -252,7 +252,7 @@ def test_two_terminals_at_one_game_see_the_moves_of_each_other(database: str) ->
 def test_many_terminals_play_at_once_from_the_first_move_on(
     blank_database: str, tmp_path: Path
 ) -> None:
-    chance, count = make_random(), size(6, 30)
+    chance, count = make_random(), size(5, 30)
     scenes = [choose_game(chance) for _ in range(count)]
     database = f"sqlite:///{tmp_path / 'games.db'}?timeout={SLOW}"
     if on_server(blank_database):
@@ -280,7 +280,7 @@ def test_many_terminals_play_at_once_from_the_first_move_on(
 
 
 def test_database_is_upgraded_once_by_many_programs(blank_database: str) -> None:
-    terminals = [Terminal("db", "upgrade", database=blank_database) for _ in range(8)]
+    terminals = [Terminal("db", "upgrade", database=blank_database) for _ in range(5)]
     assert {terminal.end() for terminal in terminals} == {(0, "")}
     assert sum("now has its tables" in terminal.seen for terminal in terminals) == 1
     assert upgrade_database(blank_database) == NEWEST
