@@ -1,9 +1,9 @@
 """Hold every connection of a server from a few addresses, in every way.
 
-It checks whether others get in and a stop ends.
+Others have to be served all the same, and the server has to stop when it is asked.
 
-`make soak` does it at full size: `python tests/soak/connections.py [CONNECTIONS]`. The limits are
-those that the server promises, so the number should not be below its 6,000.
+`make soak` does it at full size: `python tests/soak/connections.py [CONNECTIONS]`. The server
+promises 6,000 connections, so the number should not be below.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from soak.shared import measure_memory
 from support.clocks import SLOW, wait_until
 from support.small_server import (
     NEIGHBOUR,
@@ -43,27 +44,23 @@ HELD = {
 }
 
 
-def hold(port: int, held: bytes, number: int, opened: ExitStack) -> list[socket.socket]:
-    """Open so many connections, from as few addresses as can have them."""
-    lines = []
-    for place in range(number):
-        line = opened.enter_context(
-            closing(connect(port, f"127.0.1.{1 + place * 4 // number}", buffer=4096))
-        )
-        try:
-            line.sendall(held)
-        except OSError:
-            line.close()
-        else:
-            lines.append(line)
-    return lines
+def hold(port: int, request: bytes, number: int, opened: ExitStack) -> list[socket.socket]:
+    """Open connections from four addresses, and send the beginning of a request on each."""
+    connections = []
+    for index in range(number):
+        address = f"127.0.1.{1 + index * 4 // number}"
+        connection = opened.enter_context(closing(connect(port, address, buffer=4096)))
+        with suppress(OSError):
+            connection.sendall(request)
+            connections.append(connection)
+    return connections
 
 
-def is_open(line: socket.socket) -> bool:
+def is_open(connection: socket.socket) -> bool:
     """Return whether the server has left a connection open, whatever it has answered."""
-    line.settimeout(0)
+    connection.settimeout(0)
     try:
-        while line.recv(65536):
+        while connection.recv(65536):
             pass
     except BlockingIOError:
         return True
@@ -81,37 +78,29 @@ def ask(port: int) -> float:
     return time.perf_counter() - begun
 
 
-def memory(process: subprocess.Popen[str]) -> float:
-    """Return how many MB a process uses."""
-    pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 1e6
-
-
 def attack(process: subprocess.Popen[str], port: int, name: str, number: int) -> None:
     """Hold the connections of a server in one way, use it, and stop it."""
     with ExitStack() as opened:
-        before = memory(process)
         wait_until(lambda: ask(port))
-        lines = hold(port, HELD[name], number, opened)
+        before = measure_memory(process.pid)
+        connections = hold(port, HELD[name], number, opened)
         waits = [ask(port) for _ in range(50)]
-        more = memory(process) - before
-        kept = sum(map(is_open, lines))
+        more = measure_memory(process.pid) - before
+        held = sum(map(is_open, connections))
         begun = time.perf_counter()
         process.terminate()
         code = process.wait(SLOW)
         stop = time.perf_counter() - begun
     print(
-        f"{name:17} {kept:5} held; others wait {median(waits) * 1000:.0f} ms, "
-        f"at most {max(waits) * 1000:.0f}; "
-        f"{more:.0f} MB more; stopped in {stop:.1f} s with code {code}",
-        flush=True,
+        f"{name:17} {held:5} held; others wait {median(waits) * 1000:.0f} ms, "
+        f"at most {max(waits) * 1000:.0f}; {more:.0f} MiB more; stopped in {stop:.1f} s"
     )
-    assert stop <= STOP
-    assert code == 0
+    assert (stop <= STOP, code) == (True, 0)
 
 
-def main(number: int) -> None:
-    """Hold so many connections in every way."""
+def main() -> None:
+    """Hold 7,000 connections in every way."""
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 7000
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     for name in HELD:
@@ -125,4 +114,4 @@ def main(number: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7000)
+    main()

@@ -63,16 +63,9 @@ class Operation:
     """How the game stands, as the answer says."""
 
     def __str__(self) -> str:
-        what = (
-            "reads"
-            if self.append is None
-            else f"places {self.append.block} at ply {self.append.ply}"
-        )
-        times = f"{self.invoked}-{self.completed}"
-        return (
-            f"{self.client} {what} (seen {self.seen}) in {self.game} at {times}: "
-            f"{self.end} {self.moves}"
-        )
+        doing = "reads" if self.append is None else f"appends {self.append}"
+        request = f"{self.client} {doing} (seen {self.seen}) in {self.game}"
+        return f"{request} at {self.invoked}-{self.completed}: {self.end} {self.moves}"
 
 
 @dataclass
@@ -107,17 +100,17 @@ def find_violations(
     games: dict[str, list[Operation]] = defaultdict(list)
     for operation in operations:
         games[operation.game].append(operation)
-    found = [f"{game} has no end" for game in games if game not in finals]
+    violations = [f"{game} has no end" for game in games if game not in finals]
     for game, final in finals.items():
-        found += _check_game(games[game], tuple(final), game)
-    return found
+        violations += _check_game(games[game], tuple(final), game)
+    return violations
 
 
 def _check_game(operations: list[Operation], final: Moves, game: str) -> Iterator[str]:
-    answers = [each for each in operations if each.moves is not None]
-    for each in answers:
-        if each.moves != final[: len(each.moves or ())]:
-            yield f"{each}, but the end of {game} is {final}"
+    answers = [operation for operation in operations if operation.moves is not None]
+    for answer in answers:
+        if answer.moves != final[: len(answer.moves or ())]:
+            yield f"{answer}, but the end of {game} is {final}"
     yield from _check_acknowledged(operations, final)
     yield from _check_sent(operations, answers, final, game)
     yield from _check_sessions(answers)
@@ -125,53 +118,50 @@ def _check_game(operations: list[Operation], final: Moves, game: str) -> Iterato
 
 def _check_acknowledged(operations: list[Operation], final: Moves) -> Iterator[str]:
     first: dict[int, Operation] = {}
-    for each in operations:
-        if each.append is None or each.end != "ok":
+    for operation in operations:
+        if operation.append is None or operation.end != "ok":
             continue
-        ply, block = each.append
-        if each.moves is None or each.moves[ply : ply + 1] != (block,):
-            yield f"{each}: acknowledged, and not in the answer"
+        ply, block = operation.append
+        if operation.moves is None or operation.moves[ply : ply + 1] != (block,):
+            yield f"{operation}: acknowledged, and not in the answer"
         if final[ply : ply + 1] != (block,):
-            yield f"{each}: acknowledged, and lost"
-        other = first.setdefault(ply, each)
-        if other.append != each.append:
-            yield f"acknowledged for one ply: {other}, and {each}"
+            yield f"{operation}: acknowledged, and lost"
+        other = first.setdefault(ply, operation)
+        if other.append != operation.append:
+            yield f"acknowledged for one ply: {other}, and {operation}"
 
 
 def _check_sent(
     operations: list[Operation], answers: list[Operation], final: Moves, game: str
 ) -> Iterator[str]:
-    """Check that whatever is there was sent before it was seen, and not refused each time."""
+    """Check that every move was sent before it was seen, and not refused each time."""
     sent: dict[Append, int] = {}
     refused_only: dict[Append, bool] = {}
-    for each in operations:
-        if each.append is not None:
-            sent.setdefault(each.append, each.invoked)
-            refused_only[each.append] = refused_only.get(each.append, True) and each.end == "fail"
+    for operation in operations:
+        if (append := operation.append) is not None:
+            sent.setdefault(append, operation.invoked)
+            refused_only[append] = refused_only.get(append, True) and operation.end == "fail"
     for ply, block in enumerate(final):
         append = Append(ply, block)
         if append not in sent:
             yield f"block {block} is at ply {ply} of {game}, and nobody sent it"
         elif refused_only[append]:
             yield f"block {block} is at ply {ply} of {game}, and it was refused"
-    for each in answers:
-        for ply, block in enumerate(each.moves or ()):
-            if sent.get(Append(ply, block), -1) > (each.completed or 0):
-                yield f"{each}: block {block} was seen before it was sent"
+    for answer in answers:
+        for ply, block in enumerate(answer.moves or ()):
+            if sent.get(Append(ply, block), -1) > (answer.completed or 0):
+                yield f"{answer}: block {block} was seen before it was sent"
 
 
 def _check_sessions(answers: list[Operation]) -> Iterator[str]:
-    """Check that no answer is behind what its client named.
-
-    None goes back for a client that names every state.
-    """
+    """Check that no answer is behind what its client named, and no client's answers go back."""
     newest: dict[str, tuple[int, int]] = {}
-    for each in sorted(answers, key=lambda answer: answer.completed or 0):
-        length = len(each.moves or ())
-        if length < each.seen and each.end == "ok":
-            yield f"{each}: behind what the client has seen"
-        before, completed = newest.get(each.client, (0, -1))
-        if each.end == "ok" and length < before and each.invoked > completed:
-            yield f"{each}: went back from {before} moves"
+    for answer in sorted(answers, key=lambda answer: answer.completed or 0):
+        length = len(answer.moves or ())
+        if length < answer.seen and answer.end == "ok":
+            yield f"{answer}: behind what the client has seen"
+        before, completed = newest.get(answer.client, (0, -1))
+        if answer.end == "ok" and length < before and answer.invoked > completed:
+            yield f"{answer}: went back from {before} moves"
         if length > before:
-            newest[each.client] = length, each.completed or 0
+            newest[answer.client] = length, answer.completed or 0

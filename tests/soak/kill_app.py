@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import re
 import signal
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from number_tower import store
 from number_tower.engine import catalogue
 from number_tower.engine.table import Table
-from number_tower.store.games import GameFilter, list_games
-from number_tower.store.rows import StoredGame
 from number_tower.words.voice import get_voice
+from soak.shared import load_games, print_counts, read_arguments
 from support.terminal import Window
 
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "close", "vanish")
@@ -33,104 +30,83 @@ _ESCAPES = re.compile(r"\x1b(\[[0-9;:?<>=$]*[a-zA-Z]|[()][A-Z0-9]|[=>])")
 
 
 class AppKiller:
-    """Plays games of two people in the app.
-
-    A signal ends every session at a random moment.
-    """
+    """Plays games of two people in the app, and ends every session by a signal."""
 
     def __init__(self, file: Path, seed: str) -> None:
         self._file = file
-        self._rng = Random(seed)  # noqa: S311 - which moment is no secret
+        self._chance = Random(seed)  # noqa: S311 - which moment is no secret
         self.moments: Counter[str] = Counter()
         """How many moves were shown when a signal came, by the signal."""
 
     def kill(self, times: int) -> None:
-        """End so many sessions, and check what each of them showed."""
+        """End some sessions, and check what each of them showed."""
         for _ in range(times):
-            unfinished = self._load()
-            game = self._rng.choice(catalogue.list_names())
-            call = ("play", game) if unfinished is None else ("resume",)
-            table = Table.start(catalogue.choose(game)) if unfinished is None else unfinished
-            name = self._rng.choice(SIGNALS)
-            shown = self._play(call, table, name)
-            self._check(table, shown)
-            self.moments[f"{name} after {len(shown)}"] += 1
+            name = self._chance.choice(catalogue.list_names())
+            before, call = Table.start(catalogue.choose(name)), ["play", name]
+            last = self._load_last()
+            if last is not None and last.outcome is None:
+                before, call = last, ["resume"]
+            ending = self._chance.choice(SIGNALS)
+            shown = self._play(call, before, ending)
+            self._check(before, shown)
+            self.moments[f"{ending} after {len(shown)}"] += 1
 
-    def _play(self, call: tuple[str, ...], table: Table, name: str) -> list[tuple[str, int]]:
+    def _play(self, call: list[str], table: Table, ending: str) -> list[tuple[str, int]]:
         """Play a session until a signal ends it.
 
         Return the moves that it showed, with their players.
         """
-        terminal = Window(self._rng.choice(SIZES), *call, "--app", NUMBER_TOWER_DB=str(self._file))
+        size = self._chance.choice(SIZES)
+        terminal = Window(size, *call, "--app", NUMBER_TOWER_DB=str(self._file))
         terminal.until("turn")
-        for _ in range(self._rng.randrange(4)):
+        for _ in range(self._chance.randrange(4)):
             legal = table.game.legal
             if not legal:
                 break
-            block = self._rng.choice(legal)
+            block = self._chance.choice(legal)
             table = table.play(block)
             terminal.type(f"{block}\r" if table.game.rules.blocks[-1] > 9 else f"{block}")
-            time.sleep(self._rng.random() * 0.6)
-        if name in {"close", "vanish"}:
-            terminal.close(told=name == "close")
+            time.sleep(self._chance.random() * 0.6)
+        if ending in {"close", "vanish"}:
+            terminal.close(told=ending == "close")
             terminal.wait()
         else:
-            terminal.send_signal(getattr(signal, name))
+            terminal.send_signal(getattr(signal, ending))
             terminal.end()
-        seen = _ESCAPES.sub("", terminal.seen)
-        players = "|".join(
-            re.escape(get_voice(table.book).get_name(table, seat)) for seat in (0, 1)
-        )
-        return [
-            (player, int(block))
-            for player, block in re.findall(rf"({players}) places (\d+)\.", seen)
-        ]
+        voice = get_voice(table.book)
+        players = "|".join(re.escape(voice.get_name(table, seat)) for seat in (0, 1))
+        moves = re.findall(rf"({players}) places (\d+)\.", _ESCAPES.sub("", terminal.seen))
+        return [(player, int(block)) for player, block in moves]
 
     def _check(self, before: Table, shown: list[tuple[str, int]]) -> None:
         """Check that every move that was shown is in the database."""
-        after = self._load(over=True)
+        after = self._load_last()
         if after is None:
             assert not shown
             return
-        assert (
-            after.game.moves[: len(before.game.moves)] == before.game.moves or not before.game.moves
-        )
+        earlier = before.game.moves
+        assert after.game.moves[: len(earlier)] == earlier
         voice = get_voice(after.book)
         moves = zip(after.game.movers, after.game.moves, strict=True)
         saved = {(voice.get_name(after, mover), block) for mover, block in moves}
         assert set(shown) <= saved, f"shown {shown}, saved {saved}"
 
-    def _load(self, *, over: bool = False) -> Table | None:
-        """Return the last game, unless it is over and only an unfinished one is wanted."""
-        if not self._file.exists():
-            return None
-        opened = store.open_store(str(self._file))
-        try:
-            found = opened.find_last(unfinished=True)
-            if found is not None or not over:
-                return None if found is None else found.table
-            with opened.read() as connection:
-                (last, *_), _count = list_games(connection, GameFilter(), 1)
-            assert isinstance(last, StoredGame)
-            return last.table
-        finally:
-            opened.close()
+    def _load_last(self) -> Table | None:
+        games = load_games(str(self._file))
+        return games[max(games)].table if games else None
 
 
-def main(kills: int = 200, seed: str = "app") -> None:
+def main() -> None:
     """End many sessions."""
+    kills, seed = read_arguments(200)
     with TemporaryDirectory(prefix="tower-kill-app-") as folder:
         killer = AppKiller(Path(folder) / "games.db", seed)
         for done in range(kills):
             killer.kill(1)
             print(f"\r{done + 1} of {kills}", end="", flush=True)
-    print(
-        f"\nNothing that was shown is lost: {kills} sessions ended; "
-        f"{dict(sorted(killer.moments.items()))}"
-    )
+    print("\nNothing that was shown is lost. The signals came:")
+    print_counts(killer.moments)
 
 
 if __name__ == "__main__":
-    main(
-        int(sys.argv[1]) if len(sys.argv) > 1 else 200, sys.argv[2] if len(sys.argv) > 2 else "app"
-    )
+    main()

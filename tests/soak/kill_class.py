@@ -1,6 +1,6 @@
-"""A class by real requests and real pages, whose server is killed in between.
+"""A class by real requests, whose server is killed meanwhile.
 
-Nothing is lost, and nobody is refused.
+Nothing may be lost, and no request refused. (`tests/browser/test_classes.py` does it with pages.)
 
 `make test` holds a small class, `make soak` one of thirty: `python tests/soak/kill_class.py
 [PUPILS] [SEED]`.
@@ -10,31 +10,29 @@ from __future__ import annotations
 
 import csv
 import re
-import sys
 import time
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
 from random import Random
-from secrets import token_hex
 from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Error, Page, sync_playwright
 
-import browser as browsers
 from number_tower.engine import record
-from serving import Server, person
+from serving import Server
+from soak.shared import read_arguments
 from support.clocks import SLOW
+from support.command import plain_environment
 
 MOST_DELAY = 0.05
 """Seconds after which a server is killed at the latest, once that is due."""
 
 
 class Visitor:
-    """Somebody who sends plain requests, again if the server was killed meanwhile."""
+    """A client that sends plain requests, again if the server was killed meanwhile."""
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
@@ -43,7 +41,7 @@ class Visitor:
         )
 
     def ask(self, path: str, **form: str) -> Any:
-        """Get a page, or send a form; whatever is sent twice counts once."""
+        """Get a page, or send a form; a form that is sent twice counts once."""
         while True:
             try:
                 answer = self._client.post(path, data=form) if form else self._client.get(path)
@@ -80,75 +78,46 @@ class Pupil(Visitor):
         self._lesson.note_move(room, version, int(block))
 
 
-class PagePupil:
-    """A pupil with a real page, which leads to the games by itself."""
-
-    def __init__(self, lesson: Lesson, name: str, page: Page) -> None:
-        self._lesson, self._page = lesson, page
-        page.goto("/join")
-        page.get_by_label("Code").fill(lesson.code)
-        page.get_by_role("button", name="Join").click()
-        page.get_by_label("Your name").fill(name)
-        page.get_by_role("button", name="Join").click()
-        page.get_by_text("You are in").wait_for()
-
-    def act(self, chance: Random) -> None:
-        """Place a block, if it is this pupil's turn and the last one has arrived."""
-        blocks = self._page.locator(".block[name=block]:not([aria-disabled])")
-        with suppress(Error):  # the page may be replaced at any moment
-            is_mine = (
-                self._page.locator("#status.mine").count()
-                and not self._page.locator(".pending").count()
-            )
-            if is_mine and (count := blocks.count()):
-                blocks.nth(chance.randrange(count)).click(timeout=1_000)
-
-    def find_game(self) -> None:
-        """Wait until the page has led to a game, or says that there is none this round."""
-        self._page.wait_for_function(
-            "() => document.querySelector('#status:not(.over)') || "
-            "document.body.innerText.includes('sit out')"
-        )
-
-
 class Lesson:
-    """A class on a server that is killed some times."""
+    """A class on a server that is killed some times; the server has its usual limits."""
 
-    def __init__(self, server: Server, seed: str) -> None:
-        self.server = server
+    def __init__(self, database: Path, seed: str) -> None:
+        self.server = Server(database, (), plain_environment())
+        self.server.start()
         self.kills = 0
         self._chance = Random(seed)  # noqa: S311 - no secret
-        self._told: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._granted: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self._teacher = Visitor(self)
         made = self._teacher.ask("/class/new", games="draft", hints="yes")
         self.path: str = made.url.path
         self.code = self.path.rsplit("/", 1)[1]
 
-    def hold(self, pupils: int, pages: list[Page], rounds: int, kills: int) -> None:
+    def close(self) -> None:
+        """Stop the server."""
+        self._teacher.close()
+        self.server.stop()
+
+    def hold(self, number: int, rounds: int, kills: int) -> None:
         """Let pupils join and play rounds.
 
-        The server is killed so many times, at random moments.
+        The server is killed `kills` times, at random moments.
         """
-        windows = [PagePupil(self, f"Page {number}", page) for number, page in enumerate(pages)]
-        others = [Pupil(self, f"Pupil {number}") for number in range(pupils - len(pages))]
-        everybody: list[Pupil | PagePupil] = [*windows, *others]
-        doomed = sorted(self._chance.sample(range(rounds * pupils), kills))
+        pupils = [Pupil(self, f"Pupil {index}") for index in range(number)]
+        kill_times = sorted(self._chance.sample(range(rounds * number), kills))
         acts = 0
-        for number in range(1, rounds + 1):
-            self._teacher.ask(f"{self.path}/start", round=str(number))
-            for window in windows:
-                window.find_game()
+        for round_number in range(1, rounds + 1):
+            self._teacher.ask(f"{self.path}/start", round=str(round_number))
             deadline = time.monotonic() + SLOW
             while "is playing" in self._teacher.ask(self.path).text:
                 assert time.monotonic() < deadline, "the round does not end"
-                for each in self._chance.sample(everybody, pupils):
+                for pupil in self._chance.sample(pupils, number):
                     acts += 1
-                    if doomed and acts > doomed[0]:
-                        doomed.pop(0)
+                    if kill_times and acts > kill_times[0]:
+                        kill_times.pop(0)
                         self._strike()
-                    each.act(self._chance)
-        for other in others:
-            other.close()
+                    pupil.act(self._chance)
+        for pupil in pupils:
+            pupil.close()
 
     def _strike(self) -> None:
         """Kill the server within some milliseconds, perhaps while it works on a request."""
@@ -163,79 +132,48 @@ class Lesson:
 
     def note_move(self, room: str, version: int, block: int) -> None:
         """Note a move that was granted."""
-        self._told[room][version] = block
+        self._granted[room][version] = block
 
     def check(self) -> int:
         """Check that every granted move is recorded and the standings follow; count the games."""
-        results = list(
-            csv.DictReader(self._teacher.ask(f"{self.path}/results.csv").text.splitlines())
-        )
+        results = self._load_table("results")
         tables = {row["board"]: record.read(row["records"]) for row in results if row["records"]}
-        kept = [table.game.moves for table in tables.values()]
-        for told in self._told.values():
+        saved = [table.game.moves for table in tables.values()]
+        for granted in self._granted.values():
             assert any(
-                all(moves[version : version + 1] == (block,) for version, block in told.items())
-                for moves in kept
+                all(moves[version : version + 1] == (block,) for version, block in granted.items())
+                for moves in saved
             )
         points: defaultdict[str, float] = defaultdict(float)
-        met: list[tuple[str, str]] = []
         for row in results:
-            if not row["second"]:
+            if not row["second"]:  # who sits out gets a point
                 points[row["first"]] += 1
-                met.append((row["first"], row["first"]))
                 continue
             outcome = tables[row["board"]].outcome
             assert outcome is not None
-            first = 0.5 if outcome.winner is None else 1.0 - outcome.winner
-            points[row["first"]] += first
-            points[row["second"]] += 1 - first
-            met += [(row["first"], row["second"]), (row["second"], row["first"])]
-        buchholz: defaultdict[str, float] = defaultdict(float)
-        for player, opponent in met:
-            buchholz[player] += points[opponent]
-        shown = list(
-            csv.DictReader(self._teacher.ask(f"{self.path}/standings.csv").text.splitlines())
-        )
-        assert {row["name"]: float(row["points"]) for row in shown} == {
-            row["name"]: points[row["name"]] for row in shown
-        }
-        assert [float(row["buchholz"]) for row in shown] == [buchholz[row["name"]] for row in shown]
-        order = [(-points[row["name"]], -buchholz[row["name"]]) for row in shown]
-        assert order == sorted(order)
-        pairs = [frozenset(pair) for pair in met if pair[0] < pair[1]]
+            gained = 0.5 if outcome.winner is None else 1.0 - outcome.winner
+            points[row["first"]] += gained
+            points[row["second"]] += 1 - gained
+        standings = self._load_table("standings")
+        assert [float(row["points"]) for row in standings] == sorted(points.values())[::-1]
+        assert all(float(row["points"]) == points[row["name"]] for row in standings)
+        pairs = [frozenset((row["first"], row["second"])) for row in results]
         assert len(set(pairs)) == len(pairs), "two met twice"
-        self._teacher.close()
         return len(tables)
 
+    def _load_table(self, name: str) -> list[dict[str, str]]:
+        text = self._teacher.ask(f"{self.path}/{name}.csv").text
+        return list(csv.DictReader(text.splitlines()))
 
-def main(pupils: int, seed: str) -> None:
-    """Hold one class, with six real pages, three rounds and two kills."""
-    print(f"a class of {pupils}, seed {seed}", flush=True)
-    with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = Server(Path(folder, "games.db"), ())
-        server.start()
-        browser = playwright.chromium.launch(executable_path=browsers.get(), args=[*browsers.FLAGS])
-        try:
-            lesson = Lesson(server, seed)
-            lesson.hold(
-                pupils,
-                [person(browser, server.url).new_page() for _ in range(6)],
-                rounds=3,
-                kills=2,
-            )
-            games = lesson.check()
-        finally:
-            with suppress(Error):
-                browser.close()
-            server.stop()
-    print(
-        f"{games} games, {lesson.kills} kills: nothing is lost, nobody was refused, "
-        "the standings are right"
-    )
+
+def main() -> None:
+    """Hold one class, with three rounds and two kills."""
+    pupils, seed = read_arguments(30)
+    with TemporaryDirectory() as folder, closing(Lesson(Path(folder, "games.db"), seed)) as lesson:
+        lesson.hold(pupils, rounds=3, kills=2)
+        games = lesson.check()
+    print(f"{games} games, {lesson.kills} kills: nothing is lost, and the standings are right")
 
 
 if __name__ == "__main__":
-    main(
-        int(sys.argv[1]) if len(sys.argv) > 1 else 30,
-        sys.argv[2] if len(sys.argv) > 2 else token_hex(4),
-    )
+    main()

@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
-from typing import Any
 from urllib.parse import quote
 
 from serving import Server
+from soak.shared import measure_memory
 from support.command import ROOT
 from support.costs import FORM, TEXTS
 from support.servers import HOST, make_server
@@ -38,12 +38,6 @@ WARM_UP = 0.3
 
 MORE_MEMORY, MORE_FILES = 24, 8
 """MiB and descriptors that may be added after that: remembered games, database connections."""
-
-
-def measure_memory(pid: int) -> float:
-    """Return the MiB that a process has in memory."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def count_files(pid: int) -> int:
@@ -135,8 +129,8 @@ def report(
             f"{name}: {len(taken):,} moves, p50 {hundredths[49] * 1000:.1f} ms, "
             f"p99 {hundredths[98] * 1000:.1f} ms"
         )
-    warm: list[Any] = [each for each in seen if each[0] <= WARM_UP * seconds] or seen[:1]
-    memory, files = max(each[1] for each in warm), max(each[2] for each in warm)
+    warm = [state for state in seen if state[0] <= WARM_UP * seconds] or seen[:1]
+    memory, files = max(state[1] for state in warm), max(state[2] for state in warm)
     assert seen[-1][1] <= memory + MORE_MEMORY, (
         f"memory has grown from {memory:.0f} to {seen[-1][1]:.0f} MiB"
     )

@@ -16,13 +16,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_nothing_is_lost_and_nothing_goes_back_whatever_happens_to_two_servers(
-    database: str,
-) -> None:
+def test_nothing_is_lost_or_goes_back_when_two_servers_have_trouble(database: str) -> None:
     seed = os.environ.get("HISTORY_SEED") or token_hex(4)
     print(f"to run the same again: HISTORY_SEED={seed}")
-    soak = Soak(database, seed, games=4)
-    soak.run(1.0)
+    soak = Soak(database, seed, games=3)
+    soak.run(0.5)
     assert soak.ends["move ok"]
     assert soak.ends["read ok"]
     assert set(soak.happened) >= {"killed", "paused", "locked"}

@@ -1,4 +1,4 @@
-"""Whatever was announced is kept, whenever the command is killed; `make soak` kills more often."""
+"""What the command announced is saved, whenever it is killed; `make soak` kills more often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a server announced is kept, whenever it is killed; `make soak` kills more often."""
+"""What a server announced is saved, whenever it is killed; `make soak` kills more often."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from soak.kill_servers import Massacre
+from soak.kill_servers import ServerKiller
 
 pytest_plugins = ["support.postgres"]
 
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 is what Linu
 
 
 def test_nothing_announced_is_lost_when_the_server_is_killed(database: str) -> None:
-    killed = Massacre(database, "seed", games=8)
-    killed.kill(2)
-    assert killed.kills == 2
+    killer = ServerKiller(database, "seed", games=4, most_moves=60)
+    killer.run(1)
+    assert killer.happened == {"killed": 1}
+    assert killer.ends["move ok"]

@@ -1,8 +1,8 @@
-"""Classes in a database: found as they were left, with results that are those of their games."""
+"""Classes in a database: loaded as they were saved, with the results of their games."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -13,321 +13,287 @@ from sqlalchemy import Connection
 
 from number_tower.engine import catalogue
 from number_tower.engine.rules import Rules
-from number_tower.rooms.actions import (
-    Action,
-    Cancel,
-    EndAsDraw,
-    EndClass,
-    Forfeit,
-    Join,
-    Leave,
-    Pause,
-    Remove,
-    Rename,
-    Resume,
-    Role,
-    StartRound,
-    apply_action,
-)
+from number_tower.rooms import actions
+from number_tower.rooms.actions import Join, Pause, Remove, Rename, Resume, StartRound
 from number_tower.rooms.classroom import ClassroomError, ClassSettings, Pairing
-from number_tower.rooms.room import Move, Room, RoomError
-from number_tower.store import classrooms, maintenance, rooms, seats
+from number_tower.rooms.room import Move, RoomError
+from number_tower.store import classrooms, maintenance, rooms, schema, seats
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
 from number_tower.store.database import Store
 from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.store.rows import format_time
-from support.stores import make_own_rulebook, open_store
+from support.stores import make_own_rulebook
 
 pytest_plugins = ["support.postgres"]
 
 DRAFT = catalogue.choose("draft")
 SETTINGS = ClassSettings((DRAFT,))
-TEACHER = Credentials(browsers=("the teacher's browser",))
 
 
-@pytest.fixture
-def kept(database: str) -> Iterator[Store]:
-    opened = open_store(database)
-    yield opened
-    opened.close()
+def use_browser(name: str) -> Credentials:
+    return Credentials(browsers=(name,))
 
 
-def make_class(kept: Store, count: int = 4, **changed: Any) -> StoredClassroom:
-    with kept.write() as connection:
-        stored, _ = classrooms.insert_classroom(
-            connection, replace(SETTINGS, **changed), "the teacher's browser"
-        )
+TEACHER = use_browser("the teacher's browser")
+
+
+def make_class(store: Store, count: int = 4, settings: ClassSettings = SETTINGS) -> StoredClassroom:
+    """Make a class that some pupils join, each with a browser of their name."""
+    with store.write() as connection:
+        stored, _ = classrooms.insert_classroom(connection, settings, *TEACHER.browsers)
     for name in ("Ann", "Ben", "Cem", "Dan", "Eva")[:count]:
-        stored = act(kept, stored, Join(name), browser=f"{name}'s browser").stored
+        stored = act(store, stored, Join(name), browser=name).stored
     return stored
 
 
 def act(
-    kept: Store, known: StoredClassroom, action: Action, browser: str | None = None
+    store: Store, stored: StoredClassroom, action: actions.Action, browser: str | None = None
 ) -> ClassChange:
-    role: Role = (
-        "stranger"
-        if isinstance(action, Join)
-        else "pupil"
-        if isinstance(action, Leave)
-        else "teacher"
-    )
-    with kept.write() as connection:
+    roles: dict[type, actions.Role] = {Join: "stranger", actions.Leave: "pupil"}
+    role = roles.get(type(action), "teacher")
+    with store.write() as connection:
         return classrooms.change_classroom(
             connection,
-            known.id,
+            stored.id,
             # Chance is for play here, not for secrets.
-            lambda now: apply_action(now.classroom, role, action, Random(1)),  # noqa: S311
+            lambda now: actions.apply_action(now.classroom, role, action, Random(1)),  # noqa: S311
             browser,
         )
 
 
-def start(kept: Store, count: int = 4, **changed: Any) -> StoredClassroom:
-    return act(kept, make_class(kept, count, **changed), StartRound(1)).stored
+def start_round(
+    store: Store, count: int = 4, settings: ClassSettings = SETTINGS
+) -> StoredClassroom:
+    """Make a class and start its first round."""
+    return act(store, make_class(store, count, settings), StartRound(1)).stored
 
 
-def find(kept: Store, known: StoredClassroom) -> StoredClassroom:
-    with kept.read() as connection:
-        return classrooms.find_classroom(connection, known.code)
+def start_pair(store: Store, **settings: Any) -> tuple[StoredClassroom, Pairing]:
+    """Make a class of two pupils and start its first round; return their pairing too."""
+    stored = start_round(store, 2, replace(SETTINGS, **settings))
+    (pairing,) = stored.classroom.pairings
+    return stored, pairing
 
 
-def find_room(kept: Store, known: StoredClassroom, pairing: Pairing) -> StoredRoom:
-    with kept.read() as connection:
-        return rooms.load_room(connection, known.rooms[pairing.number].id)
+def find_class(store: Store, stored: StoredClassroom) -> StoredClassroom:
+    with store.read() as connection:
+        return classrooms.find_classroom(connection, stored.code)
 
 
-def play(kept: Store, known: StoredClassroom, pairing: Pairing, *blocks: int) -> StoredRoom:
-    stored = find_room(kept, known, pairing)
+def find_room(store: Store, stored: StoredClassroom, pairing: Pairing) -> StoredRoom:
+    with store.read() as connection:
+        return rooms.load_room(connection, stored.rooms[pairing.number].id)
+
+
+def play_moves(store: Store, stored: StoredClassroom, pairing: Pairing, *blocks: int) -> StoredRoom:
+    """Place blocks in the game of a pairing, for the pupils whose turns they are."""
+    room = find_room(store, stored, pairing)
     for block in blocks:
-        with kept.write() as connection:
-            mover = stored.room.table.game.to_move
-            move = Move(stored.room.table.version, block)
-            stored = rooms.change_room(connection, stored.address, make_decision({mover}, move))
-    return stored
+        table = room.room.table
+        held, move = {table.game.to_move}, Move(table.version, block)
+        with store.write() as connection:
+            room = rooms.change_room(
+                connection,
+                room.address,
+                # The variables are bound at once.
+                lambda now, held=held, move=move: now.room.apply(held, move),  # type: ignore[misc]
+            )
+    return room
 
 
-def make_decision(held: set[int], action: Move) -> Callable[[StoredRoom], Room]:
-    return lambda now: now.room.apply(held, action)
-
-
-def get_browser(known: StoredClassroom, number: int | None) -> Credentials:
+def find_browser(stored: StoredClassroom, number: int | None) -> Credentials:
     assert number is not None
-    name = known.classroom.get_pupil(number).name
-    return Credentials(browsers=(f"{name}'s browser",))
+    return use_browser(stored.classroom.get_pupil(number).name)
 
 
-def test_a_class_is_found_by_its_code_and_by_the_address_for_spectators(kept: Store) -> None:
-    known = make_class(kept, 2)
-    with kept.read() as connection:
-        assert classrooms.find_classroom(connection, known.code) == known
-        assert classrooms.find_classroom(connection, known.watch) == known
+def test_class_is_found_by_its_code_and_by_the_address_for_spectators(any_store: Store) -> None:
+    stored = make_class(any_store, 2)
+    with any_store.read() as connection:
+        assert classrooms.find_classroom(connection, stored.code) == stored
+        assert classrooms.find_classroom(connection, stored.watch) == stored
         with pytest.raises(ClassroomNotFoundError):
             classrooms.find_classroom(connection, "XXXXX")
 
 
-def test_a_class_is_found_as_it_was_left(kept: Store) -> None:
-    book = make_own_rulebook(Rules(target=9))
-    games = DRAFT, catalogue.choose(book), catalogue.choose("summit", hidden=True)
-    chosen = replace(
-        SETTINGS, games=games, mode="free", best_of=3, level="easy", hints=True, values=True,
-        tie_break="head_to_head", claim_minutes=None,
+def test_class_is_loaded_as_it_was_saved(any_store: Store) -> None:
+    own = catalogue.choose(make_own_rulebook(Rules(target=9)))
+    settings = replace(
+        SETTINGS, games=(DRAFT, own, catalogue.choose("summit", hidden=True)), mode="free",
+        best_of=3, level="easy", hints=True, values=True, tie_break="head_to_head",
+        claim_minutes=None,
     )  # fmt: skip
-    known = start(
-        kept, 5, **{field: getattr(chosen, field) for field in chosen.__dataclass_fields__}
-    )
-    assert known.classroom.settings == chosen
-    assert find(kept, known) == known
-    assert [pupil.name for pupil in known.classroom.pupils] == ["Ann", "Ben", "Cem", "Dan", "Eva"]
-    assert len(known.rooms) == 3
+    stored = start_round(any_store, 5, settings)
+    assert stored.classroom.settings == settings
+    assert find_class(any_store, stored) == stored
+    assert [pupil.name for pupil in stored.classroom.pupils] == ["Ann", "Ben", "Cem", "Dan", "Eva"]
+    assert len(stored.rooms) == 3
 
 
-def test_roles_are_known_by_the_browser(kept: Store) -> None:
-    known = make_class(kept, 2)
-    assert known.find_role(TEACHER) == "teacher"
-    assert known.find_role(Credentials(browsers=("Ann's browser",))) == "pupil"
-    assert known.find_role(Credentials(browsers=("another",))) == "stranger"
-    assert known.find_role(Credentials(), watches=True) == "spectator"
-    gone = act(kept, known, Remove(1)).stored
-    assert gone.find_role(Credentials(browsers=("Ann's browser",))) == "stranger"
+def test_role_in_a_class_follows_from_the_browser(store: Store) -> None:
+    stored = make_class(store, 2)
+    assert stored.find_role(TEACHER) == "teacher"
+    assert stored.find_role(use_browser("Ann")) == "pupil"
+    assert stored.find_role(use_browser("another")) == "stranger"
+    assert stored.find_role(Credentials(), watches=True) == "spectator"
+    assert act(store, stored, Remove(1)).stored.find_role(use_browser("Ann")) == "stranger"
 
 
-def test_the_teachers_link_makes_other_browsers_the_teachers(kept: Store) -> None:
-    with kept.write() as connection:
-        known, token = classrooms.insert_classroom(connection, SETTINGS, "first")
-        after = classrooms.add_teacher(connection, known.id, token, "second").stored
-        assert after.find_role(Credentials(browsers=("second",))) == "teacher"
-        other = classrooms.replace_token(connection, known.id)
-        for wrong in ("wrong", token):
+def test_teachers_link_lets_other_browsers_in_until_it_is_replaced(any_store: Store) -> None:
+    with any_store.write() as connection:
+        stored, old = classrooms.insert_classroom(connection, SETTINGS, "first")
+        classrooms.add_teacher(connection, stored.id, old, "second")
+        new = classrooms.replace_token(connection, stored.id)
+        for token in ("wrong", old):
             with pytest.raises(ClassroomError, match="not the teacher's link"):
-                classrooms.add_teacher(connection, known.id, wrong, "third")
-        renewed = classrooms.add_teacher(connection, known.id, other, "third").stored
-        assert all(
-            renewed.find_role(Credentials(browsers=(each,))) == "teacher"
-            for each in ("first", "second", "third")
-        )
+                classrooms.add_teacher(connection, stored.id, token, "third")
+        after = classrooms.add_teacher(connection, stored.id, new, "third").stored
+    for browser in ("first", "second", "third"):
+        assert after.find_role(use_browser(browser)) == "teacher"
 
 
-def test_pairings_are_rooms_whose_seats_the_pupils_hold(kept: Store) -> None:
-    known = start(kept)
-    for pairing in known.classroom.pairings:
-        stored = find_room(kept, known, pairing)
-        assert stored.class_link == (known.id, known.code, pairing.number, (False, False), None)
-        assert stored.find_seats(get_browser(known, pairing.first)) == {0}
-        assert stored.find_seats(get_browser(known, pairing.second)) == {1}
-        assert stored.find_seats(TEACHER) == set()
-        assert stored.room.table.names == known.classroom.get_names(pairing)
+def test_pairing_is_a_room_whose_seats_the_pupils_hold(any_store: Store) -> None:
+    stored = start_round(any_store)
+    for pairing in stored.classroom.pairings:
+        room = find_room(any_store, stored, pairing)
+        assert room.class_link == (stored.id, stored.code, pairing.number, (False, False), None)
+        assert room.find_seats(find_browser(stored, pairing.first)) == {0}
+        assert room.find_seats(find_browser(stored, pairing.second)) == {1}
+        assert room.find_seats(TEACHER) == set()
+        assert room.room.table.names == stored.classroom.get_names(pairing)
 
 
-def test_the_results_of_a_class_are_those_of_its_games(kept: Store) -> None:
-    known = start(kept)
-    first, second = known.classroom.pairings
-    play(kept, known, first, 9, 8, 6)
-    play(kept, known, second, 9, 8)
-    now = find(kept, known).classroom
-    assert now.pairings[0].points == (1.0, 0.0)
-    assert now.pairings[1].points is None
-    assert [each.player for each in now.standings if each.points == 1] == [first.first]
+def test_results_of_a_class_are_those_of_its_games(any_store: Store) -> None:
+    stored = start_round(any_store)
+    first, second = stored.classroom.pairings
+    play_moves(any_store, stored, first, 9, 8, 6)
+    play_moves(any_store, stored, second, 9, 8)
+    now = find_class(any_store, stored).classroom
+    assert [pairing.points for pairing in now.pairings] == [(1.0, 0.0), None]
+    assert [row.player for row in now.standings if row.points == 1] == [first.first]
     assert now.unfinished == (second,)
 
 
-def test_a_match_counts_when_it_is_decided(kept: Store) -> None:
-    known = start(kept, 2, best_of=3)
-    (pairing,) = known.classroom.pairings
-    stored = play(kept, known, pairing, 9, 8, 6)
-    assert not find(kept, known).classroom.pairings[0].over
-    assert stored.room.may_rematch({0})
+def test_match_of_a_class_is_over_when_it_is_decided(store: Store) -> None:
+    stored, pairing = start_pair(store, best_of=3)
+    room = play_moves(store, stored, pairing, 9, 8, 6)
+    assert not find_class(store, stored).classroom.pairings[0].over
+    assert room.room.may_rematch({0})
 
 
-def test_a_round_waits_for_the_games_of_the_last(kept: Store) -> None:
-    known = start(kept)
+def test_round_starts_once_and_only_when_the_last_games_are_over(any_store: Store) -> None:
+    stored = start_round(any_store)
     with pytest.raises(ClassroomError, match="2 games of this round are not over"):
-        act(kept, known, StartRound(2))
-    for pairing in known.classroom.pairings:
-        play(kept, known, pairing, 9, 8, 6)
-    change = act(kept, known, StartRound(2))
+        act(any_store, stored, StartRound(2))
+    for pairing in stored.classroom.pairings:
+        play_moves(any_store, stored, pairing, 9, 8, 6)
+    change = act(any_store, stored, StartRound(2))
     assert change.stored.classroom.round == 2
-    assert change.rooms == {link.id for link in known.rooms.values()}, (
-        "their pages lead to the next game"
-    )
-    assert act(kept, known, StartRound(2)).stored == change.stored, "a repeated start counts once"
+    assert change.rooms == {link.id for link in stored.rooms.values()}, "the old ones change too"
+    assert act(any_store, stored, StartRound(2)).stored == change.stored
 
 
 @pytest.mark.parametrize(
-    ("make", "reason", "winner"),
+    ("make_action", "reason", "winner"),
     [
-        (lambda pairing: Forfeit(pairing.number, pairing.first), "forfeit", 1),
-        (lambda pairing: Forfeit(pairing.number, pairing.second), "forfeit", 0),
-        (lambda pairing: EndAsDraw(pairing.number), "abandoned", None),
-        (lambda pairing: Cancel(pairing.number), "abandoned", None),
+        (lambda pairing: actions.Forfeit(pairing.number, pairing.first), "forfeit", 1),
+        (lambda pairing: actions.Forfeit(pairing.number, pairing.second), "forfeit", 0),
+        (lambda pairing: actions.EndAsDraw(pairing.number), "abandoned", None),
+        (lambda pairing: actions.Cancel(pairing.number), "abandoned", None),
         (lambda pairing: Remove(pairing.first), "forfeit", 1),
-        (lambda _: EndClass(), "abandoned", None),
+        (lambda _: actions.EndClass(), "abandoned", None),
     ],
     ids=["first forfeits", "second forfeits", "drawn", "cancelled", "removed", "ended"],
 )
-def test_what_the_teacher_rules_ends_the_game(
-    kept: Store, make: Any, reason: str, winner: int | None
+def test_decision_of_the_teacher_ends_the_game(
+    any_store: Store,
+    make_action: Callable[[Pairing], actions.Action],
+    reason: str,
+    winner: int | None,
 ) -> None:
-    known = start(kept, 2)
-    (pairing,) = known.classroom.pairings
-    play(kept, known, pairing, 9)
-    before = find_room(kept, known, pairing)
-    change = act(kept, known, make(pairing))
-    stored = find_room(kept, known, pairing)
-    assert stored.room.table.outcome == (winner, reason)
-    assert stored.room.class_state == "closed"
-    assert stored.revision > before.revision
-    assert change.rooms == {stored.id}
-    assert find(kept, known).classroom.pairings[0].over
+    stored, pairing = start_pair(any_store)
+    before = play_moves(any_store, stored, pairing, 9)
+    change = act(any_store, stored, make_action(pairing))
+    room = find_room(any_store, stored, pairing)
+    assert room.room.table.outcome == (winner, reason)
+    assert room.room.class_state == "closed"
+    assert room.revision > before.revision
+    assert change.rooms == {room.id}
+    assert find_class(any_store, stored).classroom.pairings[0].over
 
 
-def test_a_paused_game_takes_no_move(kept: Store) -> None:
-    known = start(kept, 2)
-    (pairing,) = known.classroom.pairings
-    act(kept, known, Pause())
+def test_paused_game_takes_no_move_and_afterwards_absence_counts_anew(any_store: Store) -> None:
+    stored, pairing = start_pair(any_store)
+    times = [find_room(any_store, stored, pairing).changed]
+    act(any_store, stored, Pause())
+    times.append(find_room(any_store, stored, pairing).changed)
     with pytest.raises(RoomError, match="your teacher has paused the game"):
-        play(kept, known, pairing, 9)
-    act(kept, known, Resume())
-    assert play(kept, known, pairing, 9).room.table.game.moves == (9,)
-
-
-def test_after_a_pause_the_absence_of_a_player_counts_anew(kept: Store) -> None:
-    known = start(kept, 2)
-    (pairing,) = known.classroom.pairings
-    times = [find_room(kept, known, pairing).changed]
-    for action in (Pause(), Resume()):
-        act(kept, known, action)
-        times.append(find_room(kept, known, pairing).changed)
+        play_moves(any_store, stored, pairing, 9)
+    act(any_store, stored, Resume())
+    times.append(find_room(any_store, stored, pairing).changed)
     assert times == sorted(set(times))
+    assert play_moves(any_store, stored, pairing, 9).room.table.game.moves == (9,)
 
 
-def test_a_pupil_is_renamed_in_the_game_as_well(kept: Store) -> None:
-    known = start(kept, 2)
-    (pairing,) = known.classroom.pairings
-    play(kept, known, pairing, 9)
-    act(kept, known, Rename(pairing.first, "Zoë"))
-    stored = find_room(kept, known, pairing)
-    assert stored.room.seats[0].name == "Zoë"
-    assert stored.room.table.game.moves == (9,)
+def test_pupil_is_renamed_in_the_game_as_well(store: Store) -> None:
+    stored, pairing = start_pair(store)
+    play_moves(store, stored, pairing, 9)
+    act(store, stored, Rename(pairing.first, "Zoë"))
+    room = find_room(store, stored, pairing).room
+    assert (room.seats[0].name, room.table.game.moves) == ("Zoë", (9,))
 
 
-def test_a_pupil_continues_on_another_device(kept: Store) -> None:
-    known = start(kept, 2)
-    (pairing,) = known.classroom.pairings
-    with kept.write() as connection:
-        code = classrooms.make_pupil_code(connection, known.id, pairing.first)
-    with kept.write() as connection:
-        change = classrooms.take_pupil(connection, known.id, code, "a phone")
-    phone = Credentials(browsers=("a phone",))
-    assert change.stored.find_pupil(phone) == known.classroom.get_pupil(pairing.first)
-    assert change.stored.find_pupil(get_browser(known, pairing.first)) is None
-    room = find_room(kept, known, pairing)
+def test_pupil_continues_on_another_device_by_a_code_that_counts_once(any_store: Store) -> None:
+    stored, pairing = start_pair(any_store)
+    with any_store.write() as connection:
+        code = classrooms.make_pupil_code(connection, stored.id, pairing.first)
+        after = classrooms.take_pupil(connection, stored.id, code, "a phone").stored
+    phone, old = use_browser("a phone"), find_browser(stored, pairing.first)
+    assert after.find_pupil(phone) == stored.classroom.get_pupil(pairing.first)
+    assert after.find_pupil(old) is None
+    room = find_room(any_store, stored, pairing)
     assert room.find_seats(phone) == {0}
-    assert room.find_seats(get_browser(known, pairing.first)) == set()
-    with kept.write() as connection, pytest.raises(ClassroomError, match="wrong, was used already"):
-        classrooms.take_pupil(connection, known.id, code, "another")
+    assert room.find_seats(old) == set()
+    with any_store.write() as connection, pytest.raises(ClassroomError, match="was used already"):
+        classrooms.take_pupil(connection, stored.id, code, "another")
 
 
-def test_a_code_is_for_one_class_and_for_ten_minutes(
-    kept: Store, monkeypatch: pytest.MonkeyPatch
+def test_pupils_code_is_refused_by_another_class_and_after_ten_minutes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = make_class(kept, 1), make_class(kept, 1)
-    with kept.write() as connection:
-        code = classrooms.make_pupil_code(connection, one.id, 1)
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) + timedelta(minutes=11)
+
+    stored, other = make_class(store, 1), make_class(store, 1)
+    with store.write() as connection:
+        code = classrooms.make_pupil_code(connection, stored.id, 1)
         with pytest.raises(ClassroomError):
             classrooms.take_pupil(connection, other.id, code, "a phone")
-
-        class Later(datetime):
-            @classmethod
-            def now(cls, tz: Any = None) -> Any:
-                return datetime.now(tz) + timedelta(minutes=11)
-
         monkeypatch.setattr(seats, "datetime", Later)
         with pytest.raises(ClassroomError, match="older than 10 minutes"):
-            classrooms.take_pupil(connection, one.id, code, "a phone")
+            classrooms.take_pupil(connection, stored.id, code, "a phone")
 
 
-def test_the_classes_of_a_browser_are_listed(kept: Store) -> None:
-    one, other = make_class(kept, 1), make_class(kept, 0)
-    act(kept, other, EndClass())
-    with kept.read() as connection:
+def test_classes_of_a_browser_are_listed_with_those_that_are_over_last(any_store: Store) -> None:
+    stored, over = make_class(any_store, 1), make_class(any_store, 0)
+    act(any_store, over, actions.EndClass())
+    with any_store.read() as connection:
         listed = classrooms.list_classrooms(connection, TEACHER.browsers, 9)
-        assert listed == [one.code, other.code], "those that are over come last"
-        assert classrooms.list_classrooms(connection, ["Ann's browser"], 9) == [one.code]
-        assert classrooms.list_classrooms(connection, ["nobody's"], 9) == []
+        assert listed == [stored.code, over.code]
+        assert classrooms.list_classrooms(connection, ["Ann"], 9) == [stored.code]
+        assert classrooms.list_classrooms(connection, ["unknown"], 9) == []
 
 
 # Deleting -----------------------------------------------------------------------------------------
 
 
 def set_back(connection: Connection, days: int) -> None:
-    at = format_time(datetime.now(UTC) - timedelta(days=days))
-    for table, column in (
-        ("games", "changed"),
-        ("games", "started"),
-        ("rooms", "changed"),
-        ("classrooms", "changed"),
-    ):
-        connection.exec_driver_sql(f"UPDATE {table} SET {column} = '{at}'")  # noqa: S608 - our own
+    """Let everything have happened some days ago."""
+    time = format_time(datetime.now(UTC) - timedelta(days=days))
+    for column in ("games.started", "games.changed", "rooms.changed", "classrooms.changed"):
+        table, _, name = column.partition(".")
+        connection.execute(schema.metadata.tables[table].update().values({name: time}))
 
 
 def delete_old(connection: Connection, keep_days: int | None) -> tuple[int, int]:
@@ -335,30 +301,28 @@ def delete_old(connection: Connection, keep_days: int | None) -> tuple[int, int]
     return len(deleted), maintenance.delete_old_classes(connection)
 
 
-def test_a_class_is_deleted_with_its_games(kept: Store) -> None:
-    start(kept)
-    with kept.write() as connection:
+def test_class_is_deleted_with_its_games_after_the_days_of_the_operator(any_store: Store) -> None:
+    start_round(any_store)
+    with any_store.write() as connection:
         set_back(connection, 400)
-        assert delete_old(connection, None) == (0, 0), (
-            "games of a class are kept although no move was made"
-        )
+        assert delete_old(connection, None) == (0, 0), "games of a class need no move"
         assert delete_old(connection, 500) == (0, 0)
         assert delete_old(connection, 300) == (2, 1)
 
 
-def test_a_class_that_never_began_is_deleted_after_a_month(kept: Store) -> None:
-    make_class(kept)
-    with kept.write() as connection:
+def test_class_that_never_began_is_deleted_after_a_month(any_store: Store) -> None:
+    make_class(any_store)
+    with any_store.write() as connection:
         assert delete_old(connection, None) == (0, 0)
         set_back(connection, 31)
         assert delete_old(connection, None) == (0, 1)
 
 
-def test_a_game_that_was_deleted_does_not_count(kept: Store) -> None:
-    known = start(kept, 2)
-    play(kept, known, known.classroom.pairings[0], 9, 8, 6)
-    with kept.write() as connection:
+def test_deleted_game_of_a_class_does_not_count(any_store: Store) -> None:
+    stored, pairing = start_pair(any_store)
+    play_moves(any_store, stored, pairing, 9, 8, 6)
+    with any_store.write() as connection:
         connection.exec_driver_sql("DELETE FROM rooms")
-    now = find(kept, known)
+    now = find_class(any_store, stored)
     assert now.classroom.pairings[0].cancelled
     assert now.rooms == {}

@@ -1,15 +1,12 @@
-"""Many at one database: the first counts, nobody is lost, and nobody disturbs anybody else."""
+"""Many programs at one database: the first change counts, and nothing is lost."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
@@ -33,80 +30,22 @@ from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
 from number_tower.store.transfer import import_games
 from number_tower.words.voice import Voice
-from soak.kill_games import Terminal, games_in, some_answers, some_game, sound
+from soak.scripted_games import Terminal, choose_answers, choose_game
+from soak.shared import check_file, load_games
 from support.clocks import SLOW
-from support.command import plain_environment
-from support.forking import Forked
-from support.postgres import brought_up_to_date, make_location, on_server
+from support.postgres import on_server, upgrade_database
 from support.sizes import size
 
 pytest_plugins = ["support.postgres"]
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="crowds are made with fork")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="terminals are forks")
 
 Result = TypeVar("Result")
-
-CROWD = """
-import json, os, sys
-import alembic.command, psycopg
-import sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import number_tower.terminal.cli.commands.play, number_tower.terminal.cli.commands.db
-import number_tower.store.games
-from number_tower.terminal.cli.main import main
-
-crowd, (closed, gate) = json.load(sys.stdin), os.pipe()
-children = {}
-for number, (call, answers) in enumerate(crowd):
-    with open(f"{number}.in", "w") as stream:
-        stream.write(answers)
-    if child := os.fork():
-        children[child] = number
-        continue
-    os.close(gate)
-    for stream, (ending, mode) in enumerate({"in": os.O_RDONLY, "out": os.O_CREAT | os.O_WRONLY,
-                                             "err": os.O_CREAT | os.O_WRONLY}.items()):
-        os.dup2(os.open(f"{number}.{ending}", mode, 0o600), stream)
-    sys.stdin = open(0)
-    os.read(closed, 1)
-    code = main(call)
-    sys.stderr.flush()
-    os._exit(code)
-os.close(gate)
-for _ in crowd:
-    child, status = os.wait()
-    with open(f"{children[child]}.code", "w") as stream:
-        stream.write(str(os.waitstatus_to_exitcode(status)))
-"""
-"""Runs many calls of the command, each in a process of its own. They are forked from one that has
-loaded all that they need, and wait at a gate until all are there, so they really are many at
-once."""
+RACE = catalogue.load("race")
 
 
-def crowd(
-    folder: Path, database: str, calls: Sequence[tuple[Sequence[str], Sequence[str]]]
-) -> list[tuple[str, ...]]:
-    """Make many calls at once, with answers to each.
-
-    Return what each shows and complains of, and its exit code.
-    """
-    folder.mkdir()
-    typed = json.dumps(
-        [(call, "".join(f"{answer}\n" for answer in answers)) for call, answers in calls]
-    )
-    environment = plain_environment(NUMBER_TOWER_DB=database)
-    call = [sys.executable, "-c", CROWD]
-    with Forked(call, stdin=subprocess.PIPE, text=True, cwd=folder, env=environment) as running:
-        running.communicate(typed, timeout=SLOW)
-    assert running.returncode == 0
-    endings = ("out", "err", "code")
-    return [
-        tuple((folder / f"{number}.{ending}").read_text() for ending in endings)
-        for number in range(len(calls))
-    ]
-
-
-def at_once(*calls: Callable[[], Result]) -> list[Result]:
-    """Call them all at the same moment, each in a thread of its own."""
+def call_at_once(*calls: Callable[[], Result]) -> list[Result]:
+    """Call all at the same moment, each in a thread of its own."""
     gate = Barrier(len(calls))
 
     def wait_and_call(call: Callable[[], Result]) -> Result:
@@ -117,263 +56,233 @@ def at_once(*calls: Callable[[], Result]) -> list[Result]:
         return list(pool.map(wait_and_call, calls))
 
 
-def seeded() -> Random:
+def make_random() -> Random:
     """Return the same chances every time."""
     return Random(5)  # noqa: S311 - play, not secrets
 
 
 @pytest.fixture
-def stores(database: str) -> Iterator[list[Store]]:
-    """Four ways into one database."""
-    made = [Store(make_location(database), timeout=SLOW) for _ in range(4)]
-    yield made
-    for store in made:
-        store.close()
+def stores(any_store: Store) -> Iterator[list[Store]]:
+    """Four programs at one database."""
+    with ExitStack() as closing_all:
+        yield [
+            closing_all.enter_context(closing(Store(any_store.location, timeout=SLOW)))
+            for _ in range(4)
+        ]
 
 
-def begun(store: Store) -> StoredGame:
+def begin_long_game(store: Store) -> StoredGame:
     """Begin a game that lasts for many moves, whichever they are."""
-    book = catalogue.load("race")
-    return store.begin(
-        Table(Game(book.apply_options({"blocks": "1-30", "target": 1000})), "race"), book
-    )
+    rules = RACE.apply_options({"blocks": "1-30", "target": 1000})
+    return store.begin(Table(Game(rules), "race"), RACE)
 
 
-def changed(store: Store, known: StoredGame, change: Change) -> StoredGame | StaleError:
-    """Make a change that answers what is known."""
+def change_game(store: Store, stored: StoredGame, change: Change) -> StoredGame | StaleError:
+    """Change a game in the database, as the API does."""
     try:
-        return store.change(known.id, known.table.version, change)
+        return store.change(stored.id, stored.table.version, change)
     except StaleError as stale:
         return stale
 
 
-def put(store: Store, known: StoredGame, change: Change) -> StoredGame | StaleError:
-    """Keep a change that was made at a table in memory, as the dialogue does."""
+def save_game(store: Store, stored: StoredGame, change: Change) -> StoredGame | StaleError:
+    """Save a table that was changed in memory, as the dialogue does."""
     try:
-        return store.save(known, known.table.answer(known.table.version, change))
+        return store.save(stored, stored.table.answer(stored.table.version, change))
     except StaleError as stale:
         return stale
 
 
-WAYS = [changed, put]
-Way = Callable[[Store, StoredGame, Change], StoredGame | StaleError]
+Write = Callable[[Store, StoredGame, Change], StoredGame | StaleError]
+write_both_ways = pytest.mark.parametrize("write", [change_game, save_game])
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_of_many_changes_to_one_table_one_counts_and_the_others_see_it(
-    stores: list[Store], way: Way
+@write_both_ways
+def test_one_of_many_different_changes_counts_and_the_others_are_shown_it(
+    stores: list[Store], write: Write
 ) -> None:
-    kept, chance = begun(stores[0]), seeded()
+    before, chance = begin_long_game(stores[0]), make_random()
     for _ in range(8):
-        blocks = chance.sample(kept.table.game.legal, len(stores))
-        known = kept
+        blocks = chance.sample(before.table.game.legal, len(stores))
         changes = [Change("place", block) for block in blocks]
-        results = at_once(
-            *(partial(way, *each) for each in zip(stores, repeat(known), changes, strict=False))
-        )
-        (kept,) = (result for result in results if isinstance(result, StoredGame))
-        assert kept.table.version == known.table.version + 1
-        assert kept.table.game.moves == (*known.table.game.moves, blocks[results.index(kept)])
-        for refused in results:
-            if isinstance(refused, StaleError):
-                assert (refused.table, refused.table.log) == (kept.table, kept.table.log)
-        assert stores[0].get(kept.id) == kept
+        results = call_at_once(*map(partial, repeat(write), stores, repeat(before), changes))
+        (after,) = (result for result in results if isinstance(result, StoredGame))
+        change = changes[results.index(after)]
+        assert after.table == before.table.answer(before.table.version, change)
+        for result in results:
+            if isinstance(result, StaleError):
+                assert (result.table, result.table.log) == (after.table, after.table.log)
+        assert stores[0].get(after.id) == after
+        before = after
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_the_same_change_at_the_same_moment_counts_once(stores: list[Store], way: Way) -> None:
-    kept, chance = begun(stores[0]), seeded()
+@write_both_ways
+def test_same_change_at_the_same_moment_counts_once(stores: list[Store], write: Write) -> None:
+    before, chance = begin_long_game(stores[0]), make_random()
     for _ in range(8):
-        undo = kept.table.may_undo and chance.random() < 0.4
-        change = (
-            Change("undo", 1) if undo else Change("place", chance.choice(kept.table.game.legal))
-        )
-        known = kept
-        results = at_once(*(partial(way, store, known, change) for store in stores))
-        kept = stores[0].get(kept.id)
-        assert results == [kept] * len(stores)
-        assert kept.table.log == (*known.table.log, change)
+        change = Change("place", chance.choice(before.table.game.legal))
+        if before.table.may_undo and chance.random() < 0.4:
+            change = Change("undo", 1)
+        results = call_at_once(*(partial(write, store, before, change) for store in stores))
+        after = stores[0].get(before.id)
+        assert results == [after] * len(stores)
+        assert after.table.log == (*before.table.log, change)
+        before = after
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_late_duplicate_after_an_undo_changes_nothing(stores: list[Store], way: Way) -> None:
+@write_both_ways
+def test_late_duplicate_after_an_undo_changes_nothing(stores: list[Store], write: Write) -> None:
     store, late, *_ = stores
-    start = begun(store)
-    placed = way(store, start, Change("place", 7))
+    place_seven, undo = Change("place", 7), Change("undo", 1)
+    start = begin_long_game(store)
+    placed = write(store, start, place_seven)
     assert isinstance(placed, StoredGame)
-    undone = way(store, placed, Change("undo", 1))
+    undone = write(store, placed, undo)
     assert isinstance(undone, StoredGame)
     assert undone.table.game.moves == ()
-    for known, change in ((start, Change("place", 7)), (placed, Change("undo", 1))):
-        assert way(late, known, change) == undone
-    for known, change in (
-        (start, Change("place", 8)),
-        (placed, Change("place", 9)),
-        (start, Change("resigned", 0)),
-    ):
-        refused = way(late, known, change)
+    for before, change in ((start, place_seven), (placed, undo)):
+        assert write(late, before, change) == undone
+    for before, change in (
+        (start, Change("place", 8)), (placed, Change("place", 9)), (start, Change("resigned", 0))
+    ):  # fmt: skip
+        refused = write(late, before, change)
         assert isinstance(refused, StaleError)
         assert refused.table.log == undone.table.log
     assert store.get(start.id) == undone
-    again = way(late, undone, Change("place", 7))
+    again = write(late, undone, place_seven)
     assert isinstance(again, StoredGame)
-    assert again.table.log == (Change("place", 7), Change("undo", 1), Change("place", 7))
+    assert again.table.log == (place_seven, undo, place_seven)
 
 
-def test_whoever_looks_while_others_play_sees_whole_games(stores: list[Store]) -> None:
-    race = catalogue.load("race")
-    long = replace(race.rules, blocks=range(1, 400), target=100_000)
-    kept = stores[0].begin(Table(Game(long), "race").play(1), race)
-    moves = iter(range(2, 150))
+def test_readers_see_whole_games_while_others_play(stores: list[Store]) -> None:
+    rules = replace(RACE.rules, blocks=range(1, 400), target=100_000)
+    begun = stores[0].begin(Table(Game(rules), "race").play(1), RACE)
+    moves = iter(range(2, 60))
 
-    def write(store: Store) -> None:
-        known = kept
+    def play() -> None:
+        stored = begun
         for move in moves:
-            known = store.save(known, known.table.play(move))
+            stored = stores[0].save(stored, stored.table.play(move))
 
-    def look(store: Store) -> None:
+    def read() -> None:
         while next(moves, None) is not None:
-            assert store.get(kept.id).table.version > 0
-            assert store.find_last(unfinished=True) is not None
-            with store.read() as connection:
-                assert not any(
-                    isinstance(game, DamagedEntry)
-                    for game in load_matching_games(connection, GameFilter())
-                )
+            assert stores[1].get(begun.id).table.version > 0
+            assert stores[1].find_last(unfinished=True) is not None
+            with stores[1].read() as connection:
+                games = list(load_matching_games(connection, GameFilter()))
+            assert not any(isinstance(game, DamagedEntry) for game in games)
 
-    with ThreadPoolExecutor(2) as crowd:
-        for done in [crowd.submit(write, stores[0]), crowd.submit(look, stores[1])]:
-            done.result()
+    call_at_once(play, read)
 
 
-def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(
-    database: str, stores: list[Store]
-) -> None:
-    hasty = Store(make_location(database), timeout=0.2)
-    known = begun(hasty)
-    with stores[0].write() as connection:
-        load_game(connection, known.id, lock=True)
-        with pytest.raises(StoreError, match="cannot be used: another program is using it"):
-            hasty.save(known, known.table.play(7))
-    assert hasty.save(known, known.table.play(7)).table.game.moves == (7,)
-    hasty.close()
+def test_wait_for_a_locked_game_ends(stores: list[Store]) -> None:
+    with closing(Store(stores[0].location, timeout=0.2)) as hasty:
+        begun = begin_long_game(hasty)
+        with stores[0].write() as connection:
+            load_game(connection, begun.id, lock=True)
+            with pytest.raises(StoreError, match="cannot be used: another program is using it"):
+                hasty.save(begun, begun.table.play(7))
+        assert hasty.save(begun, begun.table.play(7)).table.game.moves == (7,)
 
 
-def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(
-    stores: list[Store],
-) -> None:
+def test_match_that_is_deleted_while_its_game_ends_leaves_no_game(stores: list[Store]) -> None:
     climb = catalogue.load("climb")
     series = Series((GameChoice(climb, climb.rules),), Match(1))
     for number in range(8):
         match = StoredMatch(None, f"{number:032x}", series, Seats())
         table = Table(Game(climb.rules), "climb").play(5)
-        known = stores[0].begin(table, climb, find_slot=partial(matches.claim_slot, match=match))
-        assert known.slot is not None
-        meet = Barrier(2)
+        begun = stores[0].begin(table, climb, find_slot=partial(matches.claim_slot, match=match))
+        assert begun.slot is not None
 
-        def end(known: StoredGame = known, meet: Barrier = meet) -> StoredGame | None:
-            meet.wait()
+        def end(begun: StoredGame = begun) -> int:
             with suppress(GameNotFoundError):
-                return stores[0].save(known, known.table.declare("resigned", 0))
-            return None
+                stores[0].save(begun, begun.table.declare("resigned", 0))
+            return 1
 
-        def forget(identity: int = known.slot.match, meet: Barrier = meet) -> int:
-            meet.wait()
+        def delete(identity: int = begun.slot.match) -> int:
             return len(matches.delete_match(stores[1], identity))
 
-        with ThreadPoolExecutor(2) as crowd:
-            ended, forgotten = crowd.submit(end), crowd.submit(forget)
-            ended.result()
-            assert forgotten.result() == 1
+        assert call_at_once(end, delete) == [1, 1]
     with stores[0].read() as connection:
         assert list(load_matching_games(connection, GameFilter())) == []
 
 
-def test_the_same_games_taken_in_at_once_are_taken_in_once(stores: list[Store]) -> None:
-    lines = [
-        f"draft:{first},{second}\n"
-        for first in range(1, 10)
-        for second in range(1, 10)
-        if first != second
-    ]
-    everybody = [
+def test_same_games_imported_at_once_are_imported_once(stores: list[Store]) -> None:
+    pairs = [(first, second) for first in range(1, 10) for second in range(1, 10)]
+    lines = [f"draft:{first},{second}\n" for first, second in pairs if first != second]
+    imports = [
         partial(import_games, store, lines if number % 2 else lines[::-1])
         for number, store in enumerate(stores)
     ]
-    with ThreadPoolExecutor(len(everybody)) as crowd:
-        taken = [done.result() for done in [crowd.submit(each) for each in everybody]]
-    assert sum(each.new for each in taken) == len(lines)
-    assert all(each.new + each.known == len(lines) for each in taken)
+    results = call_at_once(*imports)
+    assert sum(result.new for result in results) == len(lines)
+    assert all(result.new + result.known == len(lines) for result in results)
 
 
-def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
-    book = catalogue.load("race")
-    voice, start = Voice(book), Table(Game(book.rules), "race")
-    prompt = voice.format_prompt(start)
+def test_two_terminals_at_one_game_see_the_moves_of_each_other(database: str) -> None:
+    prompt = Voice(RACE).format_prompt(Table(Game(RACE.rules), "race"))
 
-    def state(*moves: int) -> Table:
-        return replace(start, game=Game(book.rules, 0, moves), log=())
-
-    def told(*moves: int) -> str:
-        return f"{moves[-1]}\n" + "".join(said.text for said in voice.tell(state(*moves)))
-
-    def typed(terminal: Terminal, answer: str) -> str:
+    def answer(terminal: Terminal, text: str) -> bool:
+        """Type an answer; return whether the terminal says that it came too late."""
         before = len(terminal.seen)
-        terminal.type(answer)
-        assert terminal.look(prompt)
-        return terminal.seen[before:].removesuffix(prompt)
+        terminal.type(text)
+        assert terminal.wait_for(prompt)
+        return "continued elsewhere" in terminal.seen[before:]
 
-    elsewhere = "\n(This game was continued elsewhere. The moves made there:)\n"
-    one = Terminal("play", "race", database=database)
-    assert one.look(prompt)
-    typed(one, "1")
-    other = Terminal("resume", "1", database=database)
-    assert other.look(prompt)
-    assert typed(one, "2") == told(1, 2)
-    assert (
-        typed(other, "3") == f"3\n{elsewhere}{voice.tell_turn(state(1)).text}{prompt}{told(1, 2)}"
-    )
-    assert typed(other, "4") == told(1, 2, 4)
-    assert typed(one, "4") == told(1, 2, 4), "it is what was done already"
-    typed(other, "undo")
-    assert typed(one, "5") == f"5\n{elsewhere}{voice.tell_turn(state(1, 2)).text}"
-    assert typed(one, "6") == told(1, 2, 6)
-    assert (
-        typed(other, "undo")
-        == f"undo\n{elsewhere}{voice.tell_turn(state(1, 2)).text}{prompt}{told(1, 2, 6)}"
-    )
-    one.type("7")
-    for terminal in (one, other):
+    first = Terminal("play", "race", database=database)
+    assert first.wait_for(prompt)
+    answer(first, "1")
+    second = Terminal("resume", "1", database=database)
+    assert second.wait_for(prompt)
+    assert not answer(first, "2")
+    assert answer(second, "3")
+    assert not answer(second, "4")
+    assert not answer(first, "4"), "it was done already"
+    assert not answer(second, "undo")
+    assert answer(first, "5")
+    assert not answer(first, "6")
+    assert answer(second, "undo")
+    first.type("7")
+    for terminal in (first, second):
         assert terminal.end() == (1, "tower: Game saved. Resume it with: tower resume 1\n")
-    kept = games_in(database)[1].table
-    assert [change.to_text() for change in kept.log] == ["1", "2", "4", "undo 1", "6", "7"]
+    log = load_games(database)[1].table.log
+    assert [change.to_text() for change in log] == ["1", "2", "4", "undo 1", "6", "7"]
 
 
-def test_many_terminals_play_at_once_from_the_first_move_on(database: str, tmp_path: Path) -> None:
-    chance, count = seeded(), size(6, 16) if on_server(database) else size(8, 50)
-    scenes = [some_game(chance) for _ in range(count)]
-    answers = [some_answers(chance, scene.table, 100) for scene in scenes]
-    assert on_server(database) or not Path(database).exists()
-    however_slow = database if on_server(database) else f"sqlite:///{database}?timeout={SLOW}"
-    calls = [(scene.call, typed) for scene, typed in zip(scenes, answers, strict=True)]
-    results = crowd(tmp_path / "crowd", however_slow, calls)
+def test_many_terminals_play_at_once_from_the_first_move_on(
+    blank_database: str, tmp_path: Path
+) -> None:
+    chance, count = make_random(), size(5, 30)
+    scenes = [choose_game(chance) for _ in range(count)]
+    database = f"sqlite:///{tmp_path / 'games.db'}?timeout={SLOW}"
+    if on_server(blank_database):
+        database = blank_database
+        upgrade_database(database)
+    terminals = [Terminal(*scene.call, database=database) for scene in scenes]
+    # No terminal opens the database before its first move.
+    for scene, terminal in zip(scenes, terminals, strict=True):
+        assert terminal.wait_for(scene.prompt)
+    answers = [choose_answers(chance, scene.table, 100) for scene in scenes]
+    for terminal, typed in zip(terminals, answers, strict=True):
+        terminal.type(*typed)
     tables = []
-    for scene, typed, result in zip(scenes, answers, results, strict=True):
-        changes = scene.changes(typed)
-        assert result == (scene.told(changes), "", "0")
-        tables.append(scene.after(changes))
-    kept = [game.table for game in games_in(database).values()]
-    assert Counter((table, table.log) for table in kept) == Counter(
+    for scene, terminal, typed in zip(scenes, terminals, answers, strict=True):
+        changes = scene.make_changes(typed)
+        assert terminal.end() == (0, "")
+        assert terminal.seen == scene.draw(changes)
+        tables.append(scene.apply(changes))
+    saved = [game.table for game in load_games(blank_database).values()]
+    assert Counter((table, table.log) for table in saved) == Counter(
         (table, table.log) for table in tables
     )
-    assert all(table.outcome for table in kept)
-    sound(database)
+    assert all(table.outcome for table in saved)
+    check_file(blank_database)
 
 
-def test_many_who_bring_a_database_up_to_date_do_it_once(empty: str, tmp_path: Path) -> None:
-    results = crowd(tmp_path / "crowd", empty, [(["db", "upgrade"], [])] * 8)
-    assert {(complaints, code) for _, complaints, code in results} == {("", "0")}
-    assert sum("now has its tables" in shown for shown, _, _ in results) == 1
-    assert brought_up_to_date(empty) == NEWEST
-    assert games_in(empty) == {}
-    sound(empty)
+def test_database_is_upgraded_once_by_many_programs(blank_database: str) -> None:
+    terminals = [Terminal("db", "upgrade", database=blank_database) for _ in range(5)]
+    assert {terminal.end() for terminal in terminals} == {(0, "")}
+    assert sum("now has its tables" in terminal.seen for terminal in terminals) == 1
+    assert upgrade_database(blank_database) == NEWEST
+    assert load_games(blank_database) == {}
+    check_file(blank_database)

@@ -14,53 +14,45 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Table
 from number_tower.engine import catalogue, record
 from number_tower.engine.catalogue import GameChoice
-from number_tower.engine.match import Match, MatchError, Series
-from number_tower.engine.position import MoveError
-from number_tower.engine.table import Change, StaleError, TableError
-from number_tower.rooms.room import Move, Room, RoomError, Seat
+from number_tower.engine.match import Match, Series
+from number_tower.engine.table import Change
+from number_tower.rooms.room import Move
 from number_tower.store import (
-    GameNotFoundError,
     StoreError,
     database,
+    games,
     maintenance,
     matches,
     puzzles,
     rooms,
+    seats,
     statistics,
     transfer,
 )
-from number_tower.store import games as history
-from number_tower.store import seats as seats_module
 from number_tower.store.database import Store
-from number_tower.store.games import GameFilter, GameInMatchError
+from number_tower.store.games import GameFilter
 from number_tower.store.matches import StoredMatch
-from number_tower.store.rooms import RoomNotFoundError
 from number_tower.store.rows import Seats
+from number_tower.support.errors import NumberTowerError
 from support.sizes import size
-from support.stores import Command, make_own_rulebook, open_store, run_sql
-
-DRAFT = catalogue.load_named("draft")
-IN_MEMORY = "You can continue; `save game.json` saves the game to a file"
-
-ANSWERS = (
-    StoreError,
-    GameNotFoundError,
-    RoomNotFoundError,
-    GameInMatchError,
-    StaleError,
-    TableError,
-    MatchError,
-    RoomError,
-    MoveError,
+from support.stored_rooms import open_room
+from support.stores import (
+    DRAFT,
+    Command,
+    create_database,
+    make_own_rulebook,
+    open_store,
+    run_sql,
+    store_draft,
 )
-"""What the store may say of a game: damaged, gone, or different from what was thought."""
 
-EACH = size(1, 300)
-"""Mutations of each kind."""
+SEEDS = range(size(1, 300))
+"""Seeds of the mutations of each kind."""
 
 
 # A database with something in every table ---------------------------------------------------------
@@ -69,22 +61,21 @@ EACH = size(1, 300)
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small database in one file: rows in every table, and a text that takes several pages."""
-    file = tmp_path_factory.mktemp("whole") / "games.db"
+    file = create_database(tmp_path_factory.mktemp("whole") / "games.db")
     with closing(open_store(file)) as store:
         for line in LINES:
             table = record.read(line)
             store.begin(table, table.book)
-        add_match(store)
+        store_match(store)
         long = make_own_rulebook(DRAFT.rules, "long", "x" * 900)
         text = long.content + b"\n# " + b"y" * 9000 + b"\n"
         book = catalogue.parse_rulebook(text, "long", long.source)
         store.begin(Table(Game(book.rules, moves=(9,)), "long"), book)
         for best_of in (None, 3):
-            add_room(store, best_of)
+            store_room(store, best_of)
         with store.write() as connection:
-            puzzles.insert_attempt(
-                connection, puzzles.make_attempt("Ann", "draft", "draft:9,8", 1, "right")
-            )
+            attempt = puzzles.make_attempt("Ann", "draft", "draft:9,8", 1, "right")
+            puzzles.insert_attempt(connection, attempt)
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.executescript(FIXED)
     return file
@@ -99,8 +90,8 @@ LINES = (
 )
 
 
-def add_match(store: Store) -> None:
-    """Add a match of two games, one of which is over."""
+def store_match(store: Store) -> None:
+    """Store a match of two games, one of which is over."""
     series = Series((GameChoice(DRAFT, DRAFT.rules),), Match(3, 0), ("Ann", "Ben"))
     match = StoredMatch(None, "f" * 32, series, Seats())
     second = replace(match, series=replace(series, match=Match(3, 0, (0,))))
@@ -125,124 +116,113 @@ VACUUM;
 """Puts the same keys and times into every database, so a seed always damages the same bytes."""
 
 
-def add_room(store: Store, best_of: int | None) -> None:
-    seats = Seat("person", "Ann"), Seat("free", "Ben")
-    table = Table(Game(DRAFT.rules), DRAFT.name, ("Ann", "Ben"))
+def store_room(store: Store, best_of: int | None) -> None:
+    stored, _ = open_room(store, "free", best_of=best_of)
     with store.write() as connection:
-        known, _ = rooms.insert_room(connection, Room(table, seats, best_of=best_of), Seats())
-        seats_module.sit(connection, known, "Zoë")
+        seats.sit(connection, stored, "Zoë")
 
 
-# What is asked of it ------------------------------------------------------------------------------
+# What a store is used for -------------------------------------------------------------------------
 
 
-def reading(ask: Callable[[Connection], Any]) -> Callable[[Store], Any]:
-    def look(store: Store) -> None:
+def read_by(query: Callable[[Connection], Any]) -> Callable[[Store], Any]:
+    def read(store: Store) -> None:
         with store.read() as connection:
-            answer = ask(connection)
+            answer = query(connection)
             if isinstance(answer, Iterator):
                 list(answer)
 
-    return look
+    return read
 
 
-def writing(do: Callable[[Connection], Any]) -> Callable[[Store], Any]:
+def write_by(change: Callable[[Connection], Any]) -> Callable[[Store], Any]:
     def write(store: Store) -> None:
         with store.write() as connection:
-            do(connection)
+            change(connection)
 
     return write
 
 
-def each_game(store: Store) -> None:
+def use_games(store: Store) -> None:
     for identity in (*range(1, 7), *range(10, 17)):
-        with suppress(*ANSWERS):
-            known = store.get(identity)
-            store.reload_if_changed(known)
-            store.find_by_key(known.key)
-            store.save(known, gone_on(known.table))
+        with suppress(NumberTowerError):
+            stored = store.get(identity)
+            store.reload_if_changed(stored)
+            store.find_by_key(stored.key)
+            table = stored.table
+            if table.outcome is None:
+                table = table.play(next(iter(table.game.legal)))
+            store.save(stored, table)
 
 
-def gone_on(table: Table) -> Table:
-    return table if table.outcome is not None else table.play(next(iter(table.game.legal)))
-
-
-def each_match(store: Store) -> None:
+def use_matches(store: Store) -> None:
     for identity in range(1, 4):
-        with suppress(*ANSWERS):
+        with suppress(NumberTowerError):
             matches.get_match(store, identity)
 
 
-def each_room(store: Store) -> None:
+def use_rooms(store: Store) -> None:
     with store.read() as connection:
         addresses = connection.exec_driver_sql("SELECT address FROM rooms").scalars().all()
     for address in addresses:
-        with suppress(*ANSWERS), store.write() as connection:
-            known = rooms.find_room(connection, address)
-            rooms.load_earlier_game(connection, known, 1)
-            after = known.room.apply(frozenset({0, 1}), Move(known.room.table.version, 9))
-            rooms.update_room(connection, known, after)
+        with suppress(NumberTowerError), store.write() as connection:
+            stored = rooms.find_room(connection, address)
+            rooms.load_earlier_game(connection, stored, 1)
+            after = stored.room.apply(frozenset({0, 1}), Move(stored.room.table.version, 9))
+            rooms.update_room(connection, stored, after)
 
 
-def judge_all(store: Store) -> None:
-    for _ in statistics.judge_games(store):
-        pass
+def list_page(game_filter: GameFilter) -> Callable[[Store], Any]:
+    return read_by(lambda connection: games.list_games(connection, game_filter, 50))
 
 
-READS: dict[str, Callable[[Store], Any]] = {
-    "count": reading(database.count_contents),
-    "unfinished": lambda store: store.find_last(unfinished=True),
-    "page": reading(lambda connection: history.list_games(connection, GameFilter(), 50)),
-    "page of a player": reading(
-        lambda connection: history.list_games(connection, GameFilter(player="Ann"), 50)
-    ),
-    "page of a game": reading(
-        lambda connection: history.list_games(connection, GameFilter(game="draft"), 50)
-    ),
-    "page of unfinished games": reading(
-        lambda connection: history.list_games(connection, GameFilter(result="unfinished"), 50)
-    ),
-    "export": reading(lambda connection: transfer.export_games(connection, GameFilter())),
-    "export puzzles": reading(transfer.export_attempts),
-    "statistics": reading(statistics.compute_statistics),
-    "statistics of a player": reading(
-        lambda connection: statistics.compute_statistics(connection, "Ann")
-    ),
-    "names": reading(statistics.list_names),
-    "matches": reading(lambda connection: matches.list_matches(connection, 50)),
-    "undecided": matches.find_unfinished_match,
-    "match": each_match,
-    "puzzles": reading(puzzles.load_attempts),
-}
-
-WRITES: dict[str, Callable[[Store], Any]] = {
-    "games": each_game,
-    "rooms": each_room,
-    "change": lambda store: store.change(2, 2, Change("place", 5)),
-    "begin": lambda store: store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT),
-    "room": lambda store: add_room(store, 3),
-    "puzzle": writing(
-        lambda one: puzzles.insert_attempt(
-            one, puzzles.make_attempt(None, "draft", "draft:9", 2, "wrong")
+USES: list[Callable[[Store], Any]] = [
+    read_by(database.count_contents),
+    lambda store: store.find_last(unfinished=True),
+    list_page(GameFilter()),
+    list_page(GameFilter(player="Ann")),
+    list_page(GameFilter(game="draft")),
+    list_page(GameFilter(result="unfinished")),
+    read_by(lambda connection: transfer.export_games(connection, GameFilter())),
+    read_by(transfer.export_attempts),
+    read_by(statistics.compute_statistics),
+    read_by(lambda connection: statistics.compute_statistics(connection, "Ann")),
+    read_by(statistics.list_names),
+    read_by(lambda connection: matches.list_matches(connection, 50)),
+    matches.find_unfinished_match,
+    use_matches,
+    read_by(puzzles.load_attempts),
+    use_games,
+    use_rooms,
+    lambda store: store.change(2, 2, Change("place", 5)),
+    lambda store: store_draft(store, 9),
+    lambda store: store_room(store, 3),
+    write_by(
+        lambda connection: puzzles.insert_attempt(
+            connection, puzzles.make_attempt(None, "draft", "draft:9", 2, "wrong")
         )
     ),
-    "judge": judge_all,
-    "import": lambda store: transfer.import_games(store, ["draft:9,8,6", "race:1,2"]),
-    "forget a game": lambda store: store.delete(1),
-    "forget a match": lambda store: matches.delete_match(store, 1),
-    "sweep": writing(lambda one: maintenance.delete_rooms(one, keep_days=1)),
-}
+    lambda store: list(statistics.judge_games(store)),
+    lambda store: transfer.import_games(store, ["draft:9,8,6", "race:1,2"]),
+    lambda store: store.delete(1),
+    lambda store: matches.delete_match(store, 1),
+    write_by(lambda connection: maintenance.delete_rooms(connection, keep_days=1)),
+]
 
 
-def use(file: Path) -> None:
+def use_database(file: Path, note: str) -> None:
     """Open a database, and do all that can be done with it.
 
-    Every complaint has to be one that the store makes.
+    Every error has to be one of the store's; another one gets a note.
     """
-    with suppress(StoreError), closing(open_store(file, 0.2)) as store:
-        for ask in (*READS.values(), *WRITES.values()):
-            with suppress(*ANSWERS):
-                ask(store)
+    try:
+        with suppress(StoreError), closing(open_store(file, 0.2)) as store:
+            for use in USES:
+                with suppress(NumberTowerError):
+                    use(store)
+    except BaseException as error:
+        error.add_note(note)
+        raise
 
 
 # Ways to damage it --------------------------------------------------------------------------------
@@ -258,23 +238,24 @@ def flip(content: bytearray, chance: random.Random, start: int = 0, end: int | N
 def set_high(
     content: bytearray, chance: random.Random, start: int = 0, end: int | None = None
 ) -> None:
-    """Put bytes that are no UTF-8 somewhere."""
-    place = chance.randrange(start, min(end or len(content), len(content)))
-    for at in range(place, min(place + chance.choice((1, 3, 40)), len(content))):
-        content[at] = chance.randrange(0x80, 0x100)
+    """Write bytes that are no UTF-8."""
+    first = chance.randrange(start, min(end or len(content), len(content)))
+    for offset in range(first, min(first + chance.choice((1, 3, 40)), len(content))):
+        content[offset] = chance.randrange(0x80, 0x100)
 
 
 def overwrite(content: bytearray, chance: random.Random) -> None:
-    place = chance.randrange(len(content))
-    size = min(chance.choice((8, 100, 4096)), len(content) - place)
-    content[place : place + size] = chance.randbytes(size) if chance.random() < 0.5 else bytes(size)
+    first = chance.randrange(len(content))
+    count = min(chance.choice((8, 100, 4096)), len(content) - first)
+    zeros = chance.random() >= 0.5
+    content[first : first + count] = bytes(count) if zeros else chance.randbytes(count)
 
 
 def swap_pages(content: bytearray, chance: random.Random) -> None:
-    one, other = (4096 * chance.randrange(len(content) // 4096) for _ in range(2))
-    kept = content[one : one + 4096]
-    content[one : one + 4096] = content[other : other + 4096]
-    content[other : other + 4096] = kept
+    first, second = (4096 * chance.randrange(len(content) // 4096) for _ in range(2))
+    page = content[first : first + 4096]
+    content[first : first + 4096] = content[second : second + 4096]
+    content[second : second + 4096] = page
 
 
 def truncate(content: bytearray, chance: random.Random) -> None:
@@ -295,51 +276,38 @@ MUTATIONS: dict[str, Mutation] = {
 }
 
 
-FOUND = {"flips": (60,), "overwritten": (37,), "swapped pages": (23, 29)}
+OLD_FAULTS = {"flips": (60,), "overwritten": (37,), "swapped pages": (23, 29)}
 """Seeds that once raised something else: bytes that are no text, and rows in an index only."""
 
 
-def seeds() -> range:
-    return range(EACH)
+def make_random(seed: int) -> random.Random:
+    """Return the same chances in every run."""
+    return random.Random(seed)  # noqa: S311 - no secret
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MUTATIONS)
-def test_whatever_bytes_are_damaged_only_a_store_error_is_raised(
+def test_damaged_bytes_raise_only_errors_of_the_store(
     tmp_path: Path, whole: Path, kind: str
 ) -> None:
-    file = tmp_path / "games.db"
     original = whole.read_bytes()
-    for seed in (*seeds(), *FOUND.get(kind, ())):
+    for seed in (*SEEDS, *OLD_FAULTS.get(kind, ())):
         content = bytearray(original)
-        MUTATIONS[kind](content, random.Random(seed))  # noqa: S311 - the same every time
+        MUTATIONS[kind](content, make_random(seed))
         for part in tmp_path.iterdir():
             part.unlink()
+        file = tmp_path / "games.db"
         file.write_bytes(content)
-        try:
-            use(file)
-        except BaseException as other:
-            other.add_note(f"{kind}, seed {seed}")
-            raise
+        use_database(file, f"{kind}, seed {seed}")
 
 
 # Values of the wrong kind -------------------------------------------------------------------------
 
 WRONG = (
-    "NULL",
-    "''",
-    "'x'",
-    "-1",
-    "0",
-    "7",
-    "9223372036854775807",
-    "1.5",
-    "x'ff80'",
-    "CAST(x'ff80' AS TEXT)",
-    "'[[['",
-    "'undo x'",
-)
-"""What SQLite keeps in a column of any type, once something else changes the file."""
+    "NULL", "''", "'x'", "-1", "0", "7", "9223372036854775807", "1.5", "x'ff80'",
+    "CAST(x'ff80' AS TEXT)", "'[[['", "'undo x'",
+)  # fmt: skip
+"""What SQLite stores in a column of any type, once something else changes the file."""
 
 
 @pytest.fixture(scope="module")
@@ -354,64 +322,53 @@ def lax(tmp_path_factory: pytest.TempPathFactory, whole: Path) -> Path:
     return file
 
 
-def columns(file: Path) -> list[tuple[str, str]]:
-    listed = (
-        "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE "
-        "t.type = 'table'"
+def list_columns(file: Path) -> list[tuple[str, str]]:
+    query = (
+        "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c "
+        "WHERE t.type = 'table' AND t.name <> 'alembic_version' AND t.name NOT LIKE 'sqlite_%'"
     )
-    return [
-        (table, column)
-        for table, column in run_sql(file, listed)
-        if not table.startswith("sqlite_")
-    ]
+    return [(table, column) for table, column in run_sql(file, query)]
 
 
-def test_whatever_a_column_holds_only_a_store_error_is_raised(tmp_path: Path, lax: Path) -> None:
+def test_wrong_values_in_columns_raise_only_errors_of_the_store(tmp_path: Path, lax: Path) -> None:
     """Every column of every row may hold anything; a few at a time do."""
-    for seed in range(2 * len(seeds())):
-        chance = random.Random(seed)  # noqa: S311 - the same every time
+    columns = list_columns(lax)
+    for seed in range(2 * len(SEEDS)):
+        chance = make_random(seed)
         file = Path(shutil.copy(lax, tmp_path / f"{seed}.db"))
         with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-            for table, column in columns(lax):
-                if table != "alembic_version" and chance.random() < 0.2:
+            for table, column in columns:
+                if chance.random() < 0.2:
                     # The names are our own.
                     change = f'UPDATE {table} SET "{column}" = {chance.choice(WRONG)}'  # noqa: S608
                     with suppress(sqlite3.Error):
                         connection.execute(f"{change} WHERE rowid % 3 = {chance.randrange(3)}")
-        try:
-            use(file)
-        except BaseException as other:
-            other.add_note(f"seed {seed}")
-            raise
+        use_database(file, f"seed {seed}")
 
 
 @pytest.mark.parametrize("version", WRONG)
-def test_a_version_that_is_none_is_a_store_error(tmp_path: Path, lax: Path, version: str) -> None:
+def test_wrong_version_raises_an_error_of_the_store(
+    tmp_path: Path, lax: Path, version: str
+) -> None:
     file = Path(shutil.copy(lax, tmp_path / "games.db"))
     run_sql(file, f"UPDATE alembic_version SET version_num = {version}")  # noqa: S608 - one of ours
     with pytest.raises(StoreError, match="cannot be used"):
         open_store(file)
 
 
-def test_a_damaged_write_ahead_log_is_a_store_error_at_most(tmp_path: Path, whole: Path) -> None:
-    """SQLite leaves out what does not fit its checksums.
-
-    What is left is a database, perhaps an older one.
-    """
-    file = tmp_path / "games.db"
-    with closing(open_store(shutil.copy(whole, tmp_path / "live.db"))) as store:
-        store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT)
-        parts = {
-            suffix: Path(f"{tmp_path}/live.db{suffix}").read_bytes() for suffix in ("", "-wal")
-        }
-    for seed in range(len(seeds())):
-        chance = random.Random(seed)  # noqa: S311 - the same every time
-        log = bytearray(parts["-wal"])
-        chance.choice(list(MUTATIONS.values()))(log, chance)
-        file.write_bytes(parts[""])
-        Path(f"{file}-wal").write_bytes(log)
+def test_damaged_log_raises_only_errors_of_the_store(tmp_path: Path, whole: Path) -> None:
+    """SQLite leaves out what does not fit its checksums: the database may be an older one."""
+    live, file = Path(shutil.copy(whole, tmp_path / "live.db")), tmp_path / "games.db"
+    with closing(open_store(live)) as store:
+        store_draft(store, 9)
+        content, log = live.read_bytes(), Path(f"{live}-wal").read_bytes()
+    for seed in SEEDS:
+        chance, damaged = make_random(seed), bytearray(log)
+        chance.choice(list(MUTATIONS.values()))(damaged, chance)
+        file.write_bytes(content)
+        Path(f"{file}-wal").write_bytes(damaged)
         Path(f"{file}-shm").unlink(missing_ok=True)
-        use(file)
+        use_database(file, f"seed {seed}")
 
 
 # The command --------------------------------------------------------------------------------------
@@ -425,54 +382,41 @@ def break_schema(file: Path) -> None:
 
 
 @pytest.fixture
-def play(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Command:
-    monkeypatch.chdir(tmp_path)
-    return Command(monkeypatch, capsys)
+def copy(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the whole database, as games.db."""
+    return Path(shutil.copy(whole, tmp_path / "games.db"))
 
 
-COMMANDS = [
-    ("history",), ("history", "--matches"), ("stats",), ("resume",), ("resume", "1"),
-    ("review", "--replay", "1"),
-    ("review", "1"),
-    ("solve", "1"), ("export",), ("forget", "1"), ("db",), ("db", "check"),
-    ("db", "backup", "b.db"), ("db", "upgrade"),
-]  # fmt: skip
-
-
-def test_every_command_says_in_one_sentence_that_the_schema_is_damaged(
-    play: Command, tmp_path: Path, whole: Path
+def test_commands_say_that_the_schema_is_damaged(
+    call_tower: Command, copy: Path, snapshot: SnapshotAssertion
 ) -> None:
-    shutil.copy(whole, tmp_path / "games.db")
-    break_schema(tmp_path / "games.db")
-    for call in COMMANDS:
-        said = "tower: the database games.db cannot be used: it is damaged\n"
-        assert play(*call, "--db", "games.db") == (1, "", said), call
+    break_schema(copy)
+    results = {
+        call: call_tower(*call.split(), "--db", "games.db")
+        for call in (
+            "history", "history --matches", "stats", "resume", "resume 1", "review --replay 1",
+            "review 1", "solve 1", "export", "forget 1", "db", "db check", "db backup b.db",
+            "db upgrade",
+        )
+    }  # fmt: skip
+    (result,) = set(results.values())
+    assert result == snapshot
 
 
-@pytest.mark.parametrize("call", [("play", "draft"), ("resume", "5"), ("match", "draft")])
-def test_a_game_goes_on_in_memory_when_the_schema_is_damaged_in_the_middle(
-    play: Command, tmp_path: Path, whole: Path, call: tuple[str, ...]
+@pytest.mark.parametrize("call", ["play draft", "resume 5", "match draft"])
+def test_game_goes_on_in_memory_when_the_schema_is_damaged_meanwhile(
+    call_tower: Command, copy: Path, call: str
 ) -> None:
-    file = tmp_path / "games.db"
-    shutil.copy(whole, file)
-
-    def answers() -> Iterator[str]:
+    def answer() -> Iterator[str]:
         yield "5"
-        run_sql(file, "PRAGMA wal_checkpoint(TRUNCATE)")
-        break_schema(file)
-        by_hand_or_not(file)
+        run_sql(copy, "PRAGMA wal_checkpoint(TRUNCATE)")
+        break_schema(copy)
+        # Let other connections read the schema again.
+        with suppress(sqlite3.Error, UnicodeDecodeError):
+            run_sql(copy, "PRAGMA schema_version = 77")
         yield from ("4", "quit")
 
-    done = play(*call, "--db", "games.db", answers=answers())
-    assert (done.code, done.err) == (
-        0, f"tower: the database games.db cannot be used: it is damaged. {IN_MEMORY}\n"
-    )  # fmt: skip
-    assert "tower resume " in done.out
-
-
-def by_hand_or_not(file: Path) -> None:
-    """Let other connections read the schema again."""
-    with suppress(sqlite3.Error, UnicodeDecodeError):
-        run_sql(file, "PRAGMA schema_version = 77")
+    played = call_tower(*call.split(), "--db", "games.db", answers=answer())
+    assert (played.code, played.err.count("\n")) == (0, 1)
+    assert "games.db cannot be used: it is damaged. You can continue" in played.err
+    assert "tower resume " in played.out

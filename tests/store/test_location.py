@@ -1,4 +1,4 @@
-"""Where games are kept: by word, by the environment, or where the system wants a user's data."""
+"""Where games are saved: by an option, by the environment, or where the system keeps user data."""
 
 from __future__ import annotations
 
@@ -9,43 +9,38 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from number_tower import Game, Table
-from number_tower import store as places
-from number_tower.engine import catalogue
-from number_tower.store import Location, LocationError
+from number_tower import store
+from number_tower.store import LocationError
 from number_tower.store.connection import make_engine
 from number_tower.terminal.cli.database import LazyStore
-from support.command import run_tower
-from support.stores import Command, open_store, run_sql
+from support.command import Command, run_tower
+from support.postgres import make_location
+from support.stores import open_store, run_sql, store_draft
 
-SECRET = "hunter2"  # noqa: S105 - what is looked for in messages, and never found
+SECRET = "hunter2"  # noqa: S105 - the tests look for it in messages
+SERVER = "postgresql+psycopg://ann@host/games"
 
 
 @pytest.fixture(autouse=True)
-def plain_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(places.ENVIRONMENT_VARIABLE, raising=False)
+def _new_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(store.ENVIRONMENT_VARIABLE, raising=False)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
+def find_file(source: str | None) -> str | None:
+    location = store.find_location(source)
+    return None if location is None else location.file
 
 
-def found(given: str | None) -> Location:
-    place = places.find_location(given)
-    assert place is not None
-    return place
-
-
-# What names a place -------------------------------------------------------------------------------
+# What names a database ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("given", "file"),
+    ("source", "file"),
     [
         ("games.db", "games.db"),
         ("./games.db", "games.db"),
@@ -62,168 +57,142 @@ def found(given: str | None) -> Location:
         ("Türme 塔.db", "Türme 塔.db"),
     ],
 )
-def test_a_file_is_named_as_anywhere_else(tmp_path: Path, given: str, file: str) -> None:
-    assert found(given).file == str(tmp_path / file)
-    assert found(given).url is None
+def test_file_is_found_by_its_name(tmp_path: Path, source: str, file: str) -> None:
+    location = make_location(source)
+    assert (location.file, location.url) == (str(tmp_path / file), None)
 
 
-def test_a_file_by_its_full_url(tmp_path: Path) -> None:
-    assert found(f"sqlite:///{tmp_path}/games.db") == found(str(tmp_path / "games.db"))
+def test_file_is_found_by_its_full_url(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/games.db"
+    assert make_location(url) == make_location(str(tmp_path / "games.db"))
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "my games?.db",
-        "50%.db",
-        "100%25.db",
-        "a#b&c=d.db",
-        "Türme 塔 👩‍👧.db",
-        "'; --.db",
-        "a:b@c.db",
-    ],
+    "name", ["my games?.db", "100%25.db", "a#b&c=d.db", "Türme 塔 👩‍👧.db", "'; --.db", "a:b@c.db"]
 )
-def test_games_are_kept_in_the_file_that_was_named_and_no_other(tmp_path: Path, name: str) -> None:
-    book = catalogue.load("draft")
-    store = open_store(name)
-    store.begin(Table(Game(book.rules, moves=(9,)), "draft"), book)
-    store.close()
+def test_games_are_saved_in_the_named_file_and_no_other(tmp_path: Path, name: str) -> None:
+    with closing(open_store(name)) as opened:
+        store_draft(opened, 9)
     assert os.listdir(tmp_path) == [name]
     assert run_sql(name, "SELECT moves FROM games") == [("9",)]
 
 
-def test_a_name_that_is_no_text_of_this_system_still_names_a_file(tmp_path: Path) -> None:
-    if sys.platform == "darwin":
-        pytest.skip("there every name is text")
+@pytest.mark.skipif(sys.platform == "darwin", reason="there every name is text")
+def test_name_that_is_no_text_is_the_name_of_a_file(tmp_path: Path) -> None:
     open_store(os.fsdecode(b"\xff.db")).close()
     assert os.listdir(os.fsencode(tmp_path)) == [b"\xff.db"]
-    assert found(os.fsdecode(b"\xff.db")).name.isprintable()
+    assert make_location(os.fsdecode(b"\xff.db")).name.isprintable()
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
+def test_server_is_found_by_its_url(scheme: str) -> None:
+    location = make_location(f"{scheme}://ann@host/games")
+    assert tuple(location) == (SERVER, None, f"{scheme}://ann@host/games")
+    engine = make_engine(location, timeout=3)
+    assert (engine.dialect.name, engine.dialect.driver) == ("postgresql", "psycopg")
+    assert (engine.url.host, engine.url.query["connect_timeout"]) == ("host", "3")
+
+
+def test_options_of_a_url_override_the_defaults(tmp_path: Path) -> None:
+    engine = make_engine(make_location(f"{SERVER}?connect_timeout=7"))
+    assert engine.url.query["connect_timeout"] == "7"
+    engine = make_engine(make_location(f"sqlite:///{tmp_path}/games.db?timeout=0.5"))
+    assert engine.url.query["timeout"] == "0.5"
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("source", "message"),
     [
-        "postgresql://ann@host/games",
-        "postgres://ann@host/games",
-        "postgresql+psycopg://ann@host/games",
+        ("mysql://root@host/games", "expected a file, postgresql://USER@HOST/NAME, or none; got '"),
+        ("sqlite://", "expected a file"),
+        ("https://example.org", "expected a file"),
+        ("://", "expected a file"),
+        ("sqlite:///", "names no file"),
     ],
 )
-def test_a_server_is_named_by_its_url(given: str) -> None:
-    place = found(given)
-    assert (place.url, place.file, place.name) == (
-        "postgresql+psycopg://ann@host/games",
-        None,
-        given,
-    )
-    engine = make_engine(place, timeout=3)
-    assert (engine.dialect.name, engine.dialect.driver, engine.url.host) == (
-        "postgresql",
-        "psycopg",
-        "host",
-    )
-    assert engine.url.query["connect_timeout"] == "3"
+def test_wrong_location_is_refused_with_what_is_expected(source: str, message: str) -> None:
+    with pytest.raises(LocationError, match=message):
+        store.find_location(source)
 
 
-def test_what_an_url_says_itself_goes_before_what_is_usual(tmp_path: Path) -> None:
-    engine = make_engine(found("postgresql://ann@host/games?connect_timeout=7"))
-    assert engine.url.query["connect_timeout"] == "7"
-    file = make_engine(found(f"sqlite:///{tmp_path}/games.db?timeout=0.5"))
-    assert file.url.query["timeout"] == "0.5"
+# Which location is chosen -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "given", ["mysql://root@host/games", "sqlite://", "https://example.org", "://"]
+    ("option", "environment", "file"),
+    [
+        (None, "there.db", "there.db"),
+        ("here.db", "there.db", "here.db"),
+        ("here.db", "none", "here.db"),
+        ("none", "there.db", None),
+        (None, "none", None),
+    ],
 )
-def test_nonsense_is_refused_with_what_would_be_right(given: str) -> None:
-    with pytest.raises(
-        LocationError, match="expected a file, postgresql://USER@HOST/NAME, or none; got '"
-    ):
-        places.find_location(given)
-
-
-def test_an_url_without_a_file_is_refused() -> None:
-    with pytest.raises(LocationError, match="names no file"):
-        places.find_location("sqlite:///")
-
-
-# Which one is chosen ------------------------------------------------------------------------------
-
-
-def test_the_word_goes_before_the_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_option_overrides_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    option: str | None,
+    environment: str,
+    file: str | None,
 ) -> None:
-    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "there.db")
-    assert found(None).file == str(tmp_path / "there.db")
-    assert found("here.db").file == str(tmp_path / "here.db")
-    assert places.find_location("none") is None
-    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "none")
-    assert places.find_location(None) is None
-    assert found("here.db").file == str(tmp_path / "here.db")
+    monkeypatch.setenv(store.ENVIRONMENT_VARIABLE, environment)
+    assert find_file(option) == (None if file is None else str(tmp_path / file))
 
 
-def test_nothing_chosen_is_the_usual_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = found(None)
-    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "")
-    assert found(None) == usual
-    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "there.db")
-    assert found(None).name == "there.db"
-    assert found("").file == usual.file
+def test_empty_choice_is_the_default_location(monkeypatch: pytest.MonkeyPatch) -> None:
+    default = find_file(None)
+    monkeypatch.setenv(store.ENVIRONMENT_VARIABLE, "")
+    assert find_file(None) == default
+    monkeypatch.setenv(store.ENVIRONMENT_VARIABLE, "there.db")
+    assert find_file("") == default
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="this is the convention there")
-def test_the_usual_place_is_where_the_system_wants_it(
+def test_default_location_is_where_the_system_keeps_user_data(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert found(None).file == str(tmp_path / "home/.local/share/number-tower/games.db")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert found(None).file == str(tmp_path / "data/number-tower/games.db")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="this is the convention there")
-def test_a_game_played_without_a_word_is_kept_there(tmp_path: Path) -> None:
+    file = tmp_path / "home/.local/share/number-tower/games.db"
+    assert find_file(None) == str(file)
     home = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": "", "NUMBER_TOWER_DB": ""}
     left = run_tower("play", "draft", typed="9\n8\nquit\n", cwd=tmp_path, **home)
     assert left.stdout.endswith("Resume it with: tower resume 1\n")
-    file = tmp_path / "home/.local/share/number-tower/games.db"
-    assert run_sql(file, "SELECT moves FROM games") == [("9,8",)]
     assert run_tower("resume", typed="6\n", cwd=tmp_path, **home).returncode == 0
     assert run_sql(file, "SELECT moves, reason FROM games") == [("9,8,6", "exact")]
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert find_file(None) == str(tmp_path / "data/number-tower/games.db")
 
 
 @pytest.mark.parametrize("call", [("--no-save",), ("--db", "none"), ()])
-def test_where_nothing_is_to_be_kept_nothing_is(
-    play: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: tuple[str, ...]
+def test_game_that_is_not_to_be_saved_makes_no_database(
+    call_tower: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: tuple[str, ...]
 ) -> None:
     if not call:
-        monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "none")
-    played = play("play", "draft", *call, answers=["9", "8", "quit"])
+        monkeypatch.setenv(store.ENVIRONMENT_VARIABLE, "none")
+    played = call_tower("play", "draft", *call, answers=["9", "8", "quit"])
     assert played.out.endswith("Resume it with: tower resume draft:9,8\n")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("call", "environment", "got"),
+    ("option", "environment", "name"),
     [
-        (("--db", f"mysql://ann:{SECRET}@host/x"), "none", "mysql://ann:***@host/x"),
-        ((), f"mysql://host/x?password={SECRET}", "mysql://host/x?password=***"),
+        (f"mysql://ann:{SECRET}@host/x", "none", "mysql://ann:***@host/x"),
+        (None, f"mysql://host/x?password={SECRET}", "mysql://host/x?password=***"),
     ],
 )
-def test_nonsense_ends_the_call_before_a_game_begins(
-    play: Command,
+def test_wrong_location_ends_a_command_before_a_game_begins(
+    call_tower: Command,
     monkeypatch: pytest.MonkeyPatch,
-    call: tuple[str, ...],
+    option: str | None,
     environment: str,
-    got: str,
+    name: str,
 ) -> None:
-    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, environment)
-    for command in (("play", "draft"), ("resume",), ("review", "--replay", "1")):
-        said = f"tower: expected a file, postgresql://USER@HOST/NAME, or none; got '{got}'\n"
-        assert play(*command, *call, answers=["9"]) == (2, "", said)
-
-
-def test_who_keeps_nothing_can_find_nothing(play: Command) -> None:
-    said = "tower: games are not saved: --db, NUMBER_TOWER_DB or the settings file says none\n"
-    assert play("review", "--replay", "1", "--db", "none") == (2, "", said)
+    monkeypatch.setenv(store.ENVIRONMENT_VARIABLE, environment)
+    options = () if option is None else ("--db", option)
+    for call in ("play draft", "resume", "review --replay 1"):
+        refused = call_tower(*call.split(), *options, answers=["9"])
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err.endswith(f"; got '{name}'\n")
 
 
 # Passwords ----------------------------------------------------------------------------------------
@@ -237,17 +206,15 @@ def test_who_keeps_nothing_can_find_nothing(play: Command) -> None:
         (f"postgresql://ann:a:{SECRET}@host/x", "postgresql://ann:***@host/x"),
         (f"postgresql://:{SECRET}@host/x", "postgresql://:***@host/x"),
         (f"postgresql://ann:a/{SECRET}@host/x", "postgresql://ann:***@host/x"),
-        (
-            f"postgresql://host/x?password={SECRET}&user=ann",
-            "postgresql://host/x?password=***&user=ann",
-        ),
+        (f"postgresql://host/x?password={SECRET}&user=ann",
+         "postgresql://host/x?password=***&user=ann"),
         (f"postgresql://host/x?sslpassword={SECRET}", "postgresql://host/x?sslpassword=***"),
         ("postgresql://ann@host/x", "postgresql://ann@host/x"),
         ("postgresql:///x", "postgresql:///x"),
     ],
-)
-def test_a_password_is_left_out_of_what_a_server_is_called(url: str, name: str) -> None:
-    assert found(url).name == name
+)  # fmt: skip
+def test_name_of_a_server_has_no_password(url: str, name: str) -> None:
+    assert make_location(url).name == name
 
 
 @pytest.mark.parametrize(
@@ -258,66 +225,51 @@ def test_a_password_is_left_out_of_what_a_server_is_called(url: str, name: str) 
         f"postgresql://ann:{SECRET}@127.0.0.1:port/x",
     ],
 )
-def test_a_password_is_never_shown(play: Command, tmp_path: Path, url: str) -> None:
-    played = play("play", "draft", "--db", url, answers=["9", "8", "save game.json", "quit"])
-    sought = play("review", "--replay", "1", "--db", url)
-    assert (played.code, sought.code) == (0, 1)
-    for said in (
-        played.out,
-        played.err,
-        sought.out,
-        sought.err,
-        (tmp_path / "game.json").read_text(),
-    ):
-        assert SECRET not in said
-    assert "***" in played.err
-    assert "***" in sought.err
-
-
-def test_nor_in_the_line_that_says_how_to_go_on() -> None:
-    shelf = LazyStore(f"postgresql://ann:{SECRET}@host/games")
-    assert shelf.db_option == " --db 'postgresql://ann:***@host/games'"
-    assert LazyStore("my games.db").db_option == " --db 'my games.db'"
-    assert LazyStore(None).db_option == ""
-
-
-# Looking makes nothing ----------------------------------------------------------------------------
+def test_password_is_never_shown(call_tower: Command, url: str) -> None:
+    answers = ["9", "8", "save game.json", "quit"]
+    played = call_tower("play", "draft", "--db", url, answers=answers)
+    reviewed = call_tower("review", "--replay", "1", "--db", url)
+    assert (played.code, reviewed.code) == (0, 1)
+    shown = (played.out, played.err, reviewed.out, reviewed.err, Path("game.json").read_text())
+    assert not any(SECRET in text for text in shown)
+    assert all("***" in text for text in (played.err, reviewed.err))
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("choice", "option"),
     [
-        (("resume",), "there is no unfinished game: nothing is saved in {file} yet"),
-        (("resume", "1"), "there is no game 1: nothing is saved in {file} yet"),
-        (("review", "--replay", "12"), "there is no game 12: nothing is saved in {file} yet"),
-        (("review", "1"), "there is no game 1: nothing is saved in {file} yet"),
-        (("solve", "1"), "there is no game 1: nothing is saved in {file} yet"),
+        (f"postgresql://ann:{SECRET}@host/games", " --db 'postgresql://ann:***@host/games'"),
+        ("my games.db", " --db 'my games.db'"),
+        (None, ""),
     ],
 )
-def test_looking_for_a_game_makes_no_database(
-    play: Command, tmp_path: Path, call: tuple[str, ...], said: str
+def test_option_for_the_next_command_has_no_password(choice: str | None, option: str) -> None:
+    assert LazyStore(choice).db_option == option
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def test_search_for_a_game_makes_no_database(
+    call_tower: Command, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
-    file = tmp_path / "not" / "there.db"
-    assert play(*call, "--db", str(file)) == (2, "", f"tower: {said.format(file=file)}\n")
+    calls = ("resume", "resume 1", "review --replay 12", "review 1", "solve 1")
+    shown = call_tower.transcribe(*(f"{call} --db not/there.db" for call in calls))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_game_without_a_move_makes_no_database(play: Command, tmp_path: Path) -> None:
-    done = play("play", "draft", "--db", "games.db", answers=["quit"])
-    assert done.out.endswith("No move was made, so there is nothing to save.\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_game_that_is_not_there_is_said_to_be_missing_from_where_it_was_looked_for(
-    play: Command,
-) -> None:
     open_store("games.db").close()
-    said = "there is no game 7 in games.db; to list your games: tower history --db games.db"
-    assert play("review", "--replay", "7", "--db", "games.db") == (2, "", f"tower: {said}\n")
+    shown += "\n" + call_tower.transcribe("review --replay 7 --db games.db")
+    assert shown == snapshot
 
 
-def test_readers_do_not_wait_for_a_writer(play: Command) -> None:
-    play("play", "draft", "--db", "games.db", answers=["9", "quit"])
+def test_game_without_a_move_makes_no_database(call_tower: Command, tmp_path: Path) -> None:
+    played = call_tower("play", "draft", "--db", "games.db", answers=["quit"])
+    assert played.out.endswith("No move was made, so there is nothing to save.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_readers_do_not_wait_for_a_writer(call_tower: Command) -> None:
+    call_tower("play", "draft", "--db", "games.db", answers=["9", "quit"])
     with closing(sqlite3.connect("games.db", isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
-        assert play("review", "--replay", "1", "--db", "sqlite:///games.db?timeout=0.1").code == 0
+        read = call_tower("review", "--replay", "1", "--db", "sqlite:///games.db?timeout=0.1")
+        assert read.code == 0

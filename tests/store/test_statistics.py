@@ -1,14 +1,11 @@
-"""Statistics: what is counted, games are judged once, and puzzles are kept as they come."""
+"""Statistics: what is counted, games are judged once, and attempts at puzzles are stored."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-import subprocess
-import sys
-from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
 from itertools import count
@@ -18,512 +15,382 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Table
-from number_tower import store as places
-from number_tower.coach.puzzles import Puzzle
-from number_tower.coach.puzzles import find_puzzles as stream_of
+from number_tower.coach.puzzles import Puzzle, find_puzzles
 from number_tower.coach.review import Accuracy, GameReview, review
 from number_tower.engine import catalogue, record
 from number_tower.engine.match import Tally
 from number_tower.engine.record import RecordError
-from number_tower.engine.table import Change, TableError
-from number_tower.store import games as keeping
-from number_tower.store import puzzles as practice
-from number_tower.store import statistics
+from number_tower.engine.table import Change
+from number_tower.store import puzzles, statistics
 from number_tower.store.database import Store
+from number_tower.store.games import insert_game
 from number_tower.store.puzzles import PuzzleAttempt
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import games
 from number_tower.store.statistics import Statistics, Streak
 from number_tower.support.text import count_cells
-from number_tower.terminal.cli.commands import puzzle as puzzling
 from number_tower.terminal.cli.commands import stats
-from number_tower.terminal.cli.errors import WRONG_CALL, CommandError, InputEndedError
-from number_tower.terminal.cli.main import create_parser
 from number_tower.terminal.cli.terminal import Terminal
-from support.clocks import SLOW
-from support.command import DATA, ROOT, plain_environment, run_tower
+from support.command import DATA, ROOT, Command
 from support.played_games import store_played_games
+from support.stores import create_database, open_store
 
 FIGURES = DATA / "statistics.txt"
 HOW_TO = ROOT / "docs/how-to/statistics.md"
-NOON = "2026-03-01T12:00:00.000000Z"
+ANN_BEATS_BEN = "draft(names=Ann,Ben):9,8,6"
 KEYS = count()
+Players = tuple[str | None, str | None]
 
 
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no test depend on how quick the machine is."""
-    monkeypatch.setattr(statistics, "SECONDS_PER_POSITION", 60.0)
+@pytest.fixture(scope="module", autouse=True)
+def _patient() -> Iterator[None]:
+    """Let no test depend on the speed of the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics, "SECONDS_PER_POSITION", 60.0)
+        yield
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> str:
-    return str(tmp_path / "games.db")
-
-
-@pytest.fixture
-def store(file: str) -> Iterator[Store]:
-    with closing(opened(file)) as store:
-        yield store
-
-
-def opened(file: str) -> Store:
-    place = places.find_location(file)
-    assert place is not None
-    return Store(place)
-
-
-def keep(
-    store: Store,
-    line: str,
-    at: str = "2026-03-01",
-    *,
-    players: tuple[str | None, str | None] = (None, None),
+def store_game(
+    store: Store, game: str | Table, day: str = "2026-03-01", players: Players = (None, None)
 ) -> StoredGame:
-    """Keep a game that was played on a day, given as a line."""
-    table = record.read(line)
-    book = table.book
-    return kept(store, table, book, f"{at}T12:00:00.000000Z", Seats(players))
-
-
-def kept(store: Store, table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> StoredGame:
+    """Store a game, or its line, that was played on a day."""
+    table = record.read(game) if isinstance(game, str) else game
+    table = replace(table, rulebook=table.book.name, book=table.book)
+    times = (f"{day}T12:00:00.000000Z",) * (table.version + 1)
+    stored = StoredGame(0, f"{next(KEYS):032x}", table, Seats(players), times)
     with store.write() as connection:
-        return keeping.insert_game(connection, made(table, book, at, seats))
+        return insert_game(connection, stored)
 
 
-def made(table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> StoredGame:
-    return StoredGame(
-        0,
-        f"{next(KEYS):032x}",
-        replace(table, rulebook=book.name, book=book),
-        seats,
-        (at,) * (table.version + 1),
-    )
-
-
-def try_puzzle(
-    store: Store, grade: int, result: practice.PuzzleResult, name: str | None = None
+def store_attempt(
+    store: Store, grade: int, result: puzzles.PuzzleResult, name: str | None = None
 ) -> PuzzleAttempt:
-    attempt = practice.make_attempt(name, "draft", "draft:9,8", grade, result)
+    attempt = puzzles.make_attempt(name, "draft", "draft:9,8", grade, result)
     with store.write() as connection:
-        assert practice.insert_attempt(connection, attempt)
+        assert puzzles.insert_attempt(connection, attempt)
     return attempt
 
 
-def counted(store: Store, name: str | None = None) -> Statistics:
+def compute(store: Store, name: str | None = None) -> Statistics:
     with store.read() as connection:
         return statistics.compute_statistics(connection, name)
 
 
-def judged(store: Store, name: str | None = None) -> list[tuple[int, int]]:
+def judge(store: Store, name: str | None = None) -> list[tuple[int, int]]:
     return list(statistics.judge_games(store, name))
 
 
-def printed(file: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    stats.run(asked(file, *words), Terminal())
-    return capsys.readouterr().out
+ShowStats = Callable[..., str]
 
 
-def asked(file: str, *words: str) -> Namespace:
-    return create_parser().parse_args(["stats", "--db", file, *words])
+@pytest.fixture
+def show_stats(call_tower: Command) -> ShowStats:
+    """Print the statistics of games.db."""
+    return lambda *words: call_tower("stats", "--db", "games.db", *words).out
 
 
 # What is counted ----------------------------------------------------------------------------------
 
 
-def test_the_figures_of_many_games_are_those_that_were_counted_before(
-    store: Store, file: str, capsys: pytest.CaptureFixture[str]
+def test_figures_of_many_games_are_those_of_the_data_file(
+    store: Store, show_stats: ShowStats
 ) -> None:
     store_played_games(store)
     screens = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)+)", FIGURES.read_text(), re.MULTILINE)
     assert len(screens) == 6
     for call, screen in screens:
-        assert printed(file, capsys, *shlex.split(call)[2:]).strip() == screen.strip(), call
+        assert show_stats(*shlex.split(call)[2:]).strip() == screen.strip(), call
 
 
 @pytest.mark.parametrize(
     ("months", "by", "labels"),
     [
         ([0] * 3, "games", ["1", "2", "3"]),
-        (
-            [0] * 25,
-            "games",
-            ["1-3", "4-6", "7-9", "10-12", "13-15", "16-18", "19-21", "22-24", "25"],
-        ),
+        ([0] * 25, "games",
+         ["1-3", "4-6", "7-9", "10-12", "13-15", "16-18", "19-21", "22-24", "25"]),
         ([0, 0, 11], "month", ["2020-01", "2020-12"]),
         (range(12), "month", [f"2020-{month:02}" for month in range(1, 13)]),
         (range(13), "quarter", ["2020-Q1", "2020-Q2", "2020-Q3", "2020-Q4", "2021-Q1"]),
         (range(37), "year", ["2020", "2021", "2022", "2023"]),
         ([], "games", []),
     ],
-)
-def test_accuracy_over_time_takes_few_lines(
+)  # fmt: skip
+def test_accuracy_over_time_has_few_periods(
     store: Store, months: list[int], by: statistics.PeriodKind, labels: list[str]
 ) -> None:
     for month in months:
-        day = f"{2020 + month // 12}-{month % 12 + 1:02}-01"
-        keep(store, "draft(names=Ann,Ben):9,8,6", day)
-    judged(store)
-    found = counted(store)
-    assert (found.by, [span.label for span in found.periods]) == (by, labels)
+        store_game(store, ANN_BEATS_BEN, f"{2020 + month // 12}-{month % 12 + 1:02}-01")
+    judge(store)
+    computed = compute(store)
+    assert (computed.by, [period.label for period in computed.periods]) == (by, labels)
     assert len(labels) <= statistics.MAX_PERIODS
 
 
-def test_a_draw_ends_a_streak_and_games_at_the_same_time_count_in_the_order_of_their_ids(
-    store: Store,
-) -> None:
-    for line in (
-        "factor(names=Ann,Ben):5,1,7",
-        "factor(names=Ann,Ben):5,1,7",
-        "draft(names=Ann,Ben):9,5,1,3,2",
-    ):
-        keep(store, line)
-    assert counted(store, "Ann").streak == Streak(2, "Ann", 0)
-    keep(store, "factor(names=Ann,Ben):5,1,7")
-    assert counted(store, "Ann").streak == Streak(2, "Ann", 1)
-    keep(store, "factor(names=Ann,Ben):5,1,7", "2026-02-28")
-    assert counted(store, "Ann").streak == Streak(3, "Ann", 1), (
-        "a game that is kept later may have been played before"
-    )
-    assert counted(store).streak == Streak(3, "Ann", 0)
-    assert counted(store, "ben").streak == Streak(0, None, 0)
+def test_streak_ends_with_a_draw_and_follows_times_then_ids(store: Store) -> None:
+    win = "factor(names=Ann,Ben):5,1,7"
+    for line in (win, win, "draft(names=Ann,Ben):9,5,1,3,2"):
+        store_game(store, line)
+    assert compute(store, "Ann").streak == Streak(2, "Ann", 0)
+    store_game(store, win)
+    assert compute(store, "Ann").streak == Streak(2, "Ann", 1)
+    store_game(store, win, "2026-02-28")
+    assert compute(store, "Ann").streak == Streak(3, "Ann", 1), "it was played before the others"
+    assert compute(store).streak == Streak(3, "Ann", 0)
+    assert compute(store, "ben").streak == Streak(0, None, 0)
 
 
-def test_players_are_called_as_they_last_were_and_by_the_game_if_nobody_said(store: Store) -> None:
-    keep(store, "draft(names=ann,Ben):9,8,6", "2026-03-02")
-    keep(store, "draft(names=ANN,Ben):9,8,6", "2026-03-01")
-    keep(store, "summit:5,4,6,5")
-    assert [each.name for each in counted(store).players] == ["ann", "Ben", "Player A", "Player B"]
-    assert counted(store, "aNN").name == "ann"
+def test_player_has_the_newest_spelling_or_the_word_of_the_game(store: Store) -> None:
+    store_game(store, "draft(names=ann,Ben):9,8,6", "2026-03-02")
+    store_game(store, "draft(names=ANN,Ben):9,8,6", "2026-03-01")
+    store_game(store, "summit:5,4,6,5")
+    names = [player.name for player in compute(store).players]
+    assert names == ["ann", "Ben", "Player A", "Player B"]
+    assert compute(store, "aNN").name == "ann"
 
 
-def test_a_computer_is_not_the_person_whose_name_it_has(store: Store) -> None:
-    keep(store, "draft(names=Ann,Ben):9,8,6")
-    keep(store, "draft(names=Ben,Ann):9,8,6", players=("easy", None))
-    keep(store, "draft(names=Ben,Eve):9,8,6", players=("./my-bot --fast", "easy"))
-    kinds = [(each.name, each.kind, each.tally.won) for each in counted(store).players]
+def test_computer_and_person_of_the_same_name_are_counted_apart(store: Store) -> None:
+    store_game(store, ANN_BEATS_BEN)
+    store_game(store, "draft(names=Ben,Ann):9,8,6", players=("easy", None))
+    store_game(store, "draft(names=Ben,Eve):9,8,6", players=("./my-bot --fast", "easy"))
+    everybody = compute(store)
+    kinds = [(player.name, player.kind, player.tally.won) for player in everybody.players]
     assert sorted(kinds) == [
         ("Ann", "person", 1), ("Ben", "level", 1), ("Ben", "person", 0), ("Ben", "program", 1),
         ("Eve", "level", 0),
     ]  # fmt: skip
-    everybody = counted(store)
     assert (everybody.finished, everybody.among_computers) == (2, 1)
-    assert counted(store, "ben").finished == 3
+    assert compute(store, "ben").finished == 3
 
 
-def test_games_of_hidden_tables_and_abandoned_ones_count(store: Store) -> None:
-    table = record.read("summit(names=Ann,Ben):5,4,6,5")
-    book = table.book
-    kept(store, replace(table, hidden=True), book, NOON, Seats())
-    table = record.read("draft(names=Ann,Ben):9")
-    book = table.book
-    kept(store, table.declare("abandoned", 0), book, NOON, Seats())
-    found = counted(store, "Ann")
-    assert (found.finished, found.abandoned) == (2, 1)
-    assert {ground.game: ground.seats[0] for ground in found.results} == {
-        "summit": Tally(lost=1),
-        "draft": Tally(drawn=1),
-    }
+def test_hidden_and_abandoned_games_are_counted(store: Store) -> None:
+    store_game(store, replace(record.read("summit(names=Ann,Ben):5,4,6,5"), hidden=True))
+    store_game(store, record.read("draft(names=Ann,Ben):9").declare("abandoned", 0))
+    computed = compute(store, "Ann")
+    assert (computed.finished, computed.abandoned) == (2, 1)
+    seats = {row.game: row.seats[0] for row in computed.results}
+    assert seats == {"summit": Tally(lost=1), "draft": Tally(drawn=1)}
 
 
 # Games are judged once ----------------------------------------------------------------------------
 
 
-def known(store: Store) -> list[tuple[int | None, ...]]:
+def load_judgements(store: Store) -> list[tuple[int | None, ...]]:
     columns = (games.c.mattered_1, games.c.kept_1, games.c.mattered_2, games.c.kept_2)
     with store.read() as connection:
         return [tuple(row) for row in connection.execute(select(*columns).order_by(games.c.id))]
 
 
-def test_what_was_judged_is_kept_and_nothing_mattered_is_not_the_same_as_not_judged(
-    store: Store,
-) -> None:
-    keep(store, "summit(names=Ann,Ben):5,4,6,5")
-    keep(store, "factor(blocks=5,names=Ann,Ben):5")
-    keep(store, "draft(names=Cyd,Ben):9,8,6")
-    keep(store, "draft(names=Ann,Ben):9,8")
-    assert known(store) == [(None,) * 4] * 4
-    assert counted(store).unjudged == 3
-    assert judged(store, "ann") == [(1, 2), (2, 2)]
-    assert known(store) == [(1, 0, 2, 1), (0, 0, 0, 0), (None,) * 4, (None,) * 4]
-    assert counted(store, "Ann").unjudged == 0
-    assert counted(store).unjudged == 1
-    assert counted(store, "Ann").accuracy == Accuracy(0, 1)
-    assert judged(store) == [(1, 1)]
-    assert judged(store) == []
+def test_judged_game_without_a_choice_differs_from_one_not_judged(store: Store) -> None:
+    for line in (
+        "summit(names=Ann,Ben):5,4,6,5", "factor(blocks=5,names=Ann,Ben):5",
+        "draft(names=Cyd,Ben):9,8,6", "draft(names=Ann,Ben):9,8",
+    ):  # fmt: skip
+        store_game(store, line)
+    assert load_judgements(store) == [(None,) * 4] * 4
+    assert compute(store).unjudged == 3
+    assert judge(store, "ann") == [(1, 2), (2, 2)]
+    assert load_judgements(store) == [(1, 0, 2, 1), (0, 0, 0, 0), (None,) * 4, (None,) * 4]
+    assert (compute(store, "Ann").unjudged, compute(store).unjudged) == (0, 1)
+    assert compute(store, "Ann").accuracy == Accuracy(0, 1)
+    assert judge(store) == [(1, 1)]
+    assert judge(store) == []
 
 
-def test_a_game_that_went_on_while_it_was_judged_is_judged_again(
+def test_game_that_changed_while_it_was_judged_is_judged_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    game = keep(store, "draft(names=Ann,Ben):9,8,6")
+    game = store_game(store, ANN_BEATS_BEN)
 
-    def go_on(table: Game, *, seconds: float) -> GameReview:
+    def change_and_review(table: Game, *, seconds: float) -> GameReview:
         store.change(game.id, 3, Change("undo", 1))
         store.change(game.id, 4, Change("place", 6))
         return review(table, seconds=seconds)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(statistics, "review", go_on)
-        assert judged(store) == [(1, 1)]
-    assert known(store) == [(None,) * 4]
-    assert judged(store) == [(1, 1)]
-    assert known(store)[0][0] is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(statistics, "review", change_and_review)
+        assert judge(store) == [(1, 1)]
+    assert load_judgements(store) == [(None,) * 4]
+    assert judge(store) == [(1, 1)]
+    assert load_judgements(store)[0][0] is not None
 
 
-def test_whoever_stops_loses_nothing_that_was_found_out(store: Store) -> None:
+def test_stopped_judging_keeps_what_was_judged_newest_first(store: Store) -> None:
     for _ in range(5):
-        keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = statistics.judge_games(store)
-    assert [next(judging_), next(judging_)] == [(1, 5), (2, 5)]
-    assert [row[0] is None for row in known(store)] == [True, True, True, False, False], (
-        "the newest are judged first"
-    )
+        store_game(store, ANN_BEATS_BEN)
+    judging = statistics.judge_games(store)
+    assert [next(judging), next(judging)] == [(1, 5), (2, 5)]
+    missing = [row[0] is None for row in load_judgements(store)]
+    assert missing == [True, True, True, False, False]
 
 
-def test_a_damaged_game_is_left_out_and_the_others_are_judged(
-    store: Store, file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    damaged = [keep(store, "draft(names=Ann,Ben):9,8,6") for _ in range(3)]
-    keep(store, "draft(names=Ann,Ben):9,8,6")
-    with store.write() as connection:
-        for game, wrong in zip(
-            damaged, ({"rules": "nonsense"}, {"moves": "9,9"}, {"moves": "9,x"}), strict=True
-        ):
-            connection.execute(update(games).where(games.c.id == game.id).values(wrong))
-    text = printed(file, capsys)
+def test_damaged_game_is_left_out_of_the_accuracy(store: Store, show_stats: ShowStats) -> None:
+    damages = ({"rules": "nonsense"}, {"moves": "9,9"}, {"moves": "9,x"})
+    for damage in damages:
+        game = store_game(store, ANN_BEATS_BEN)
+        with store.write() as connection:
+            connection.execute(update(games).where(games.c.id == game.id).values(damage))
+    store_game(store, ANN_BEATS_BEN)
+    text = show_stats()
     assert "Everybody: 4 finished games.\n" in text
-    assert (
-        "\n3 finished games are not included in the accuracy yet.\nContinue with: tower stats --db "
-        in text
-    )
+    assert "\n3 finished games are not included in the accuracy yet.\n" in text
+    assert "Continue with: tower stats --db " in text
 
 
-def test_ctrl_c_shows_what_is_known(
-    store: Store, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_interrupted_stats_show_what_was_judged(
+    store: Store, show_stats: ShowStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(5):
-        keep(store, "draft(names=Ann,Ben):9,8,6")
-    rearmed, done = [], count(1)
+        store_game(store, ANN_BEATS_BEN)
+    rearmed, calls = [], count(1)
 
     def interrupt(*_: object, **__: object) -> SimpleNamespace:
-        if next(done) > 2:
+        if next(calls) > 2:
             raise KeyboardInterrupt
         return SimpleNamespace(accuracy=(Accuracy(1, 2), Accuracy(0, 0)))
 
     monkeypatch.setattr(statistics, "review", interrupt)
     monkeypatch.setattr(stats, "rearm_interrupt", lambda: rearmed.append(True))
-    text = printed(file, capsys, "ann")
+    text = show_stats("ann")
     assert "Stopped: 3 finished games are not included in the accuracy yet.\n" in text
     assert re.search(r"total +2 +4  \[#{10}\.{10}\]  50%", text)
-    assert sum(row[0] is not None for row in known(store)) == 2
+    assert sum(row[0] is not None for row in load_judgements(store)) == 2
     assert rearmed == [True]
 
 
-def test_nobody_waits_for_ever(
-    store: Store, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_stats_judge_one_game_at_least_when_time_is_up(
+    store: Store, show_stats: ShowStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(4):
-        keep(store, "draft(names=Ann,Ben):9,8,6")
+        store_game(store, ANN_BEATS_BEN)
     monkeypatch.setattr(stats, "PATIENCE", -1.0)
-    for left in (3, 2):
-        assert f"\n{left} finished games are not included in the accuracy yet" in printed(
-            file, capsys
-        )
-    assert "\n1 finished game is not included in the accuracy yet" in printed(file, capsys)
-    assert "not included" not in printed(file, capsys)
+    for left in ("3 finished games are", "2 finished games are", "1 finished game is"):
+        assert f"\n{left} not included in the accuracy yet" in show_stats()
+    assert "not included" not in show_stats()
 
 
-def test_a_database_that_cannot_be_written_to_shows_what_is_known(
-    store: Store, file: str, capsys: pytest.CaptureFixture[str]
+def test_read_only_database_shows_what_was_judged(
+    store: Store, file: Path, call_tower: Command
 ) -> None:
-    keep(store, "draft(names=Ann,Ben):9,8,6")
+    store_game(store, ANN_BEATS_BEN)
     store.close()
-    stats.run(asked(f"sqlite:///file:{file}?mode=ro&uri=true"), Terminal())
-    out, err = capsys.readouterr()
-    assert "Everybody: 1 finished game.\n" in out
-    assert "1 finished game is not included in the accuracy yet" in out
-    assert "cannot be used: it is read-only. The accuracies cannot be saved there" in err
-    assert err.count("\n") == 1
+    shown = call_tower("stats", "--db", f"sqlite:///file:{file}?mode=ro&uri=true")
+    assert "Everybody: 1 finished game.\n" in shown.out
+    assert "1 finished game is not included in the accuracy yet" in shown.out
+    assert "cannot be used: it is read-only. The accuracies cannot be saved there" in shown.err
+    assert shown.err.count("\n") == 1
 
 
 # What is shown ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def club(store: Store) -> Store:
-    """Games and puzzles of a winter, as the how-to shows them."""
-    for day, line, *players in (
-        ("2025-12-06", "draft(names=Ann,Ben):9,8,6"),
-        ("2025-12-06", "draft(names=Ann,Ben,first=2):9,5,1,3,2"),
-        ("2025-12-20", "summit(names=Ben,Ann):5,4,6,5"),
-        ("2026-01-03", "summit(names=Ann,Perfect):9,1,6,4", None, "perfect"),
-        ("2026-01-03", "factor(names=Ann,Perfect):5,1,7", None, "perfect"),
-        ("2026-01-10", "race(names=Easy,Perfect,first=2):7,4,8", "easy", "perfect"),
-        ("2026-02-07", "factor(names=ann,Ben):7,1,9,3,6,2,8,4", None, None),
-        ("2026-02-07", "race(names=Ann,Ben):6,9,9"),
-        ("2026-02-08", "climb(names=Ann,Ben):24,29,30"),
-        ("2026-02-08", "race(names=Ben,Ann):7,8"),
-    ):
-        keep(store, line, day, players=(players[0], players[1]) if players else (None, None))
-    table = record.read("draft(names=Ann,Ben):9")
-    book = table.book
-    kept(store, table.declare("abandoned", 0), book, "2026-02-09T12:00:00.000000Z", Seats())
-    answers: list[tuple[int, practice.PuzzleResult]] = [
-        (1, "right"), (1, "right"), (2, "right"), (2, "wrong"), (2, "right"), (4, "skipped"),
-    ]  # fmt: skip
-    for grade, result in answers:
-        try_puzzle(store, grade, result, "Ann")
-    try_puzzle(store, 4, "right")
-    judged(store)
-    return store
+@pytest.fixture(scope="module")
+def club(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database with the games and puzzles of a winter, as the how-to shows them."""
+    file = create_database(tmp_path_factory.mktemp("club") / "games.db")
+    with closing(open_store(file)) as store:
+        for day, line, *players in (
+            ("2025-12-06", "draft(names=Ann,Ben):9,8,6"),
+            ("2025-12-06", "draft(names=Ann,Ben,first=2):9,5,1,3,2"),
+            ("2025-12-20", "summit(names=Ben,Ann):5,4,6,5"),
+            ("2026-01-03", "summit(names=Ann,Perfect):9,1,6,4", None, "perfect"),
+            ("2026-01-03", "factor(names=Ann,Perfect):5,1,7", None, "perfect"),
+            ("2026-01-10", "race(names=Easy,Perfect,first=2):7,4,8", "easy", "perfect"),
+            ("2026-02-07", "factor(names=ann,Ben):7,1,9,3,6,2,8,4"),
+            ("2026-02-07", "race(names=Ann,Ben):6,9,9"),
+            ("2026-02-08", "climb(names=Ann,Ben):24,29,30"),
+            ("2026-02-08", "race(names=Ben,Ann):7,8"),
+        ):
+            store_game(
+                store, line, day, players=(players[0], players[1]) if players else (None, None)
+            )
+        abandoned = record.read("draft(names=Ann,Ben):9").declare("abandoned", 0)
+        store_game(store, abandoned, "2026-02-09")
+        answers: list[tuple[int, puzzles.PuzzleResult]] = [
+            (1, "right"), (1, "right"), (2, "right"), (2, "wrong"), (2, "right"), (4, "skipped"),
+        ]  # fmt: skip
+        for grade, result in answers:
+            store_attempt(store, grade, result, "Ann")
+        store_attempt(store, 4, "right")
+        judge(store)
+    return str(file)
 
 
-def shown(text: str) -> list[str]:
-    """The screens that a page shows, without the line that asks for them."""
-    return re.findall(r"^```text\n\$ [^\n]+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.usefixtures("club")
-def test_the_how_to_shows_what_is_printed(file: str) -> None:
-    everybody, ann = shown(HOW_TO.read_text())
-    for words, screen in ((), everybody), (("ann",), ann):
-        done = run_tower("stats", *words, NUMBER_TOWER_DB=file)
-        assert (done.stdout, done.stderr, done.returncode) == (screen, "", 0)
-
-
-def keys(value: object, path: str = "") -> set[str]:
-    """Every key of a document, with where it stands."""
-    if isinstance(value, dict):
-        return {
-            path,
-            *(key for name, part in value.items() for key in keys(part, f"{path}.{name}")),
-        }
-    if isinstance(value, list):
-        return {f"{path}[]", *(key for part in value for key in keys(part, f"{path}[]"))}
-    return {path}
-
-
-RESULT = ("games", "won", "drawn", "lost")
-DECIDED = ("mattered", "kept", "fraction")
-DOCUMENT = {
-    "", ".player", ".games",
-    *(f".games.{key}" for key in ("finished", "unfinished", "abandoned", "among_computers",
-        "unjudged")),
-    ".players[]",
-    *(f".players[].{key}" for key in ("name", "kind", "unfinished", *RESULT, "accuracy")),
-    *(f".players[].accuracy.{key}" for key in ("judged", *DECIDED)),
-    ".results[]", ".results[].game", ".results[].seats[]", ".results[].began", ".results[].second",
-    *(f".results[].seats[].{key}" for key in ("seat", *RESULT)),
-    *(f".results[].{turn}.{key}" for turn in ("began", "second") for key in RESULT),
-    ".accuracy", ".accuracy.by", ".accuracy.over_time[]",
-    *(f".accuracy.{key}" for key in DECIDED),
-    *(f".accuracy.over_time[].{key}" for key in ("when", "games", *DECIDED)),
-    ".streak", ".streak.best", ".streak.by", ".streak.current",
-    ".puzzles[]", *(f".puzzles[].{key}" for key in ("grade", "tried", "right", "wrong", "skipped")),
-}  # fmt: skip
-
-
-@pytest.mark.usefixtures("club")
-@pytest.mark.parametrize("words", [(), ("ANN",)])
-def test_the_document_has_these_keys(
-    file: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    document = json.loads(printed(file, capsys, "--json", *words))
-    assert keys(document) == DOCUMENT
-    how_to = HOW_TO.read_text()
-    assert {
-        key for key in DOCUMENT if f"`{key.rpartition('.')[2].removesuffix('[]')}`" not in how_to
-    } == set()
-
-
-@pytest.mark.usefixtures("club")
-def test_the_document_says_what_the_text_says(
-    file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    document = json.loads(printed(file, capsys, "ann", "--json"))
-    assert document["player"] == "Ann"
-    (row,) = document["players"]
-    assert (row["name"], row["kind"], row["games"]) == (
-        "Ann",
-        "person",
-        document["games"]["finished"],
+def test_how_to_shows_what_stats_print(club: str, call_tower: Command) -> None:
+    screens = re.findall(
+        r"^```text\n\$ [^\n]+\n(.*?)^```$", HOW_TO.read_text(), re.MULTILINE | re.DOTALL
     )
-    summit = next(each for each in document["results"] if each["game"] == "summit")
-    assert [(each["seat"], each["games"]) for each in summit["seats"]] == [(1, 1), (2, 1)]
-    assert [each["when"] for each in document["accuracy"]["over_time"]] == [
-        "2025-12",
-        "2026-01",
-        "2026-02",
-    ]
-    assert [(each["grade"], each["tried"], each["right"]) for each in document["puzzles"]] == [
-        (1, 2, 2), (2, 3, 2), (4, 1, 0),
-    ]  # fmt: skip
+    everybody, ann = (call_tower("stats", *words, "--db", club) for words in ((), ("ann",)))
+    assert [everybody, ann] == [(0, screen, "") for screen in screens]
 
 
-def test_without_games_it_says_how_to_begin_and_makes_no_file(
-    file: str, capsys: pytest.CaptureFixture[str]
+def list_keys(value: object) -> set[str]:
+    """Return every key of a document."""
+    if isinstance(value, dict):
+        return set(value).union(*map(list_keys, value.values()))
+    return set().union(*map(list_keys, value)) if isinstance(value, list) else set()
+
+
+@pytest.mark.parametrize("words", [(), ("ANN",)], ids=["everybody", "ann"])
+def test_document_is_that_of_the_snapshot_and_the_how_to_names_its_keys(
+    club: str, words: tuple[str, ...], call_tower: Command, snapshot: SnapshotAssertion
 ) -> None:
-    for words in ((), ("ann",)):
-        assert (
-            printed(file, capsys, *words)
-            == "No games are saved yet. To play one: tower play GAME\n"
-        )
-        document = json.loads(printed(file, capsys, "--json", *words))
-        assert document["player"] == (words[0] if words else None)
-        assert document["games"]["finished"] == 0
-    assert not Path(file).exists()
-    opened(file).close()
-    for words in ((), ("ann",)):
-        assert (
-            printed(file, capsys, *words)
-            == "No games are saved yet. To play one: tower play GAME\n"
-        )
+    document = json.loads(call_tower("stats", "--json", *words, "--db", club).out)
+    assert document == snapshot
+    how_to = HOW_TO.read_text()
+    assert {key for key in list_keys(document) if f"`{key}`" not in how_to} == set()
 
 
-@pytest.mark.usefixtures("club")
-def test_nobodys_name_is_answered_with_the_nearest_one(file: str) -> None:
-    for name, nearest in ("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann"):
-        with pytest.raises(CommandError) as failed:
-            stats.run(asked(file, name), Terminal())
-        assert failed.value.code == WRONG_CALL
-        assert str(failed.value) == f"no player is called '{name}'; did you mean {nearest}?"
-
-
-def test_whoever_only_solved_puzzles_is_somebody(
-    store: Store, file: str, capsys: pytest.CaptureFixture[str]
+def test_stats_without_games_say_how_to_begin_and_make_no_file(
+    call_tower: Command, tmp_path: Path
 ) -> None:
-    try_puzzle(store, 3, "right", "Zoë")
-    keep(store, "draft(names=Ann,Ben):9,8,6")
-    text = printed(file, capsys, "ZOË")
+    text = "No games are saved yet. To play one: tower play GAME\n"
+    for name in (None, "ann"):
+        words = () if name is None else (name,)
+        assert call_tower("stats", "--db", "games.db", *words) == (0, text, "")
+        document = json.loads(call_tower("stats", "--db", "games.db", "--json", *words).out)
+        assert (document["player"], document["games"]["finished"]) == (name, 0)
+    assert list(tmp_path.iterdir()) == []
+    create_database(tmp_path / "games.db")
+    assert call_tower("stats", "--db", "games.db", "ann") == (0, text, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"), [("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann")]
+)
+def test_unknown_player_is_refused_with_the_nearest_name(
+    club: str, call_tower: Command, name: str, nearest: str
+) -> None:
+    refused = f"tower: no player is called '{name}'; did you mean {nearest}?\n"
+    assert call_tower("stats", name, "--db", club) == (2, "", refused)
+
+
+def test_player_who_only_solved_puzzles_has_statistics(store: Store, show_stats: ShowStats) -> None:
+    store_attempt(store, 3, "right", "Zoë")
+    store_game(store, ANN_BEATS_BEN)
+    text = show_stats("ZOË")
     assert text.startswith("Zoë: 0 finished games.\n\nPuzzles ")
     assert "grade 3      1      1      0        0  [####################]  100%\n" in text
     assert "streak" not in text
 
 
-def test_where_nothing_is_kept_nothing_can_be_found() -> None:
-    done = run_tower("stats")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "games are not saved" in done.stderr
-
-
-def test_whatever_the_names_are_it_fits_on_a_terminal(
-    store: Store, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_stats_fit_on_a_terminal_whatever_the_names(
+    store: Store, show_stats: ShowStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(30):
-        keep(store, f"draft(names={'W' * 37}{number},{'数' * 30}):9,8,6", players=(None, "easy"))
+        line = f"draft(names={'W' * 37}{number},{'数' * 30}):9,8,6"
+        store_game(store, line, players=(None, "easy"))
     with store.write() as connection:
         connection.execute(update(games).values(rulebook="x" * 300))
     for width in (80, 70):
         monkeypatch.setattr(stats, "MAX_WIDTH", width)
         for words in ((), ("数" * 30,)):
-            lines = printed(file, capsys, *words).splitlines()[1:]
-            assert [
-                line for line in lines if count_cells(line) > width and "--db" not in line
-            ] == []
-    assert "  and 11 more\n" in printed(file, capsys)
+            lines = show_stats(*words).splitlines()[1:]
+            too_wide = [line for line in lines if count_cells(line) > width and "--db" not in line]
+            assert too_wide == []
+    assert "  and 11 more\n" in show_stats()
 
 
 @pytest.mark.parametrize(
@@ -535,171 +402,123 @@ def test_whatever_the_names_are_it_fits_on_a_terminal(
         ((7, 0), "[####################]"),
     ],
 )
-def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: str) -> None:
-    assert stats.draw_bar(parts, {"#": "", ".": ""}, Solver()) == bar
+def test_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: str) -> None:
+    assert stats.draw_bar(parts, {"#": "", ".": ""}, Terminal()) == bar
 
 
 @pytest.mark.parametrize(
     ("part", "whole", "percent"),
     [(0, 0, "-"), (0, 9, "0%"), (1, 999, "1%"), (998, 999, "99%"), (1, 2, "50%"), (3, 3, "100%")],
 )
-def test_all_is_only_what_is_all_and_nothing_what_is_nothing(
+def test_percent_is_rounded_to_nothing_or_all_only_if_exact(
     part: int, whole: int, percent: str
 ) -> None:
-    # Rounding is worth a look of its own.
-    assert stats._format_percent(part, whole) == percent  # noqa: SLF001
+    assert stats._format_percent(part, whole) == percent  # noqa: SLF001 - no other way to reach it
 
 
 # Puzzles ------------------------------------------------------------------------------------------
 
 
-class Solver(Terminal):
-    """A person who answers as written down, and what has been shown when each answer was kept."""
-
-    def __init__(self, *answers: object) -> None:
-        super().__init__()
-        self.answers = [str(answer) for answer in answers]
-        self.shown = ""
-
-    def ask(self, prompt: str) -> str:
-        self.shown += prompt
-        if not self.answers:
-            raise InputEndedError
-        return self.answers.pop(0)
-
-    def write(self, text: str) -> None:
-        self.shown += text
-
-
-def solve(call: str, solver: Solver) -> None:
-    puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", "climb", *call.split()]), solver)
-
-
-def attempts(store: Store) -> list[PuzzleAttempt]:
+def list_attempts(store: Store) -> list[PuzzleAttempt]:
     with store.read() as connection:
-        found = practice.load_attempts(connection)
-        return [each for each in found if isinstance(each, PuzzleAttempt)]
+        attempts = puzzles.load_attempts(connection)
+        return [attempt for attempt in attempts if isinstance(attempt, PuzzleAttempt)]
 
 
-def some_puzzles(number: int) -> list[Puzzle]:
-    stream = stream_of(catalogue.load("climb").rules, 1)
+def make_puzzles(number: int) -> list[Puzzle]:
+    """Make the first puzzles that `tower puzzle climb --seed 1` asks."""
+    stream = find_puzzles(catalogue.load("climb").rules, 1)
     return [next(stream) for _ in range(number)]
 
 
-def test_each_answer_is_kept(file: str) -> None:
-    one, two, three = some_puzzles(3)
-    wrong = next(block for block in two.game.legal if block != two.answer)
-    solver = Solver(one.answer, "hint", wrong, "99", "skip", "quit")
-    solve(f"--seed 1 --count 4 --name Ann --db {file}", solver)
-    with closing(opened(file)) as store:
-        found = attempts(store)
-        assert [(each.result, each.grade) for each in found] == [
-            ("right", one.grade), ("wrong", two.grade), ("skipped", three.grade),
-        ]  # fmt: skip
-        assert {(each.name, each.game) for each in found} == {("Ann", "climb")}
-        assert [record.read(each.position).game for each in found] == [
-            one.game,
-            two.game,
-            three.game,
-        ]
-        assert len({each.key for each in found}) == 3
-        assert all(re.fullmatch(r"[0-9a-f]{32}", each.key) for each in found)
-        assert [drill.tried for drill in counted(store, "ann").puzzles] != []
-        assert sum(drill.tried for drill in counted(store, "ben").puzzles) == 0
+PUZZLE = ("puzzle", "climb", "--seed", "1")
 
 
-def test_an_answer_is_kept_before_it_is_announced(
-    file: str, monkeypatch: pytest.MonkeyPatch
+def test_answers_to_puzzles_are_stored(store: Store, call_tower: Command) -> None:
+    first, second, third = asked = make_puzzles(3)
+    wrong = next(block for block in second.game.legal if block != second.answer)
+    answers = [str(first.answer), "hint", str(wrong), "99", "skip", "quit"]
+    call_tower(*PUZZLE, "--count", "4", "--name", "Ann", "--db", "games.db", answers=answers)
+    attempts = list_attempts(store)
+    assert [(attempt.result, attempt.grade) for attempt in attempts] == [
+        ("right", first.grade), ("wrong", second.grade), ("skipped", third.grade),
+    ]  # fmt: skip
+    assert {(attempt.name, attempt.game) for attempt in attempts} == {("Ann", "climb")}
+    positions = [record.read(attempt.position).game for attempt in attempts]
+    assert positions == [puzzle.game for puzzle in asked]
+    assert len({attempt.key for attempt in attempts}) == 3
+    assert all(re.fullmatch(r"[0-9a-f]{32}", attempt.key) for attempt in attempts)
+    assert sum(grade.tried for grade in compute(store, "ann").puzzles) == 3
+    assert sum(grade.tried for grade in compute(store, "ben").puzzles) == 0
+
+
+def test_answer_is_stored_before_the_verdict_is_shown(
+    call_tower: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (puzzle,) = some_puzzles(1)
-    announced: list[bool] = []
-    write = practice.insert_attempt
+    (puzzle,) = make_puzzles(1)
+    shown: list[str] = []
+    insert = puzzles.insert_attempt
 
-    def add(*given: Any) -> bool:
-        announced.append("Right!" in solver.shown or "The answer: " in solver.shown)
-        return write(*given)
+    def watch_insert(*args: Any) -> bool:
+        shown.append(call_tower.capsys.readouterr().out)
+        return insert(*args)
 
-    monkeypatch.setattr(practice, "insert_attempt", add)
-    for answer in (puzzle.answer, "skip"):
-        solver = Solver(answer)
-        solve(f"--seed 1 --count 1 --db {file}", solver)
-        assert "Right!" in solver.shown or "The answer: " in solver.shown
-    assert announced == [False, False]
+    monkeypatch.setattr(puzzles, "insert_attempt", watch_insert)
+    for answer, verdict in ((str(puzzle.answer), "Right!"), ("skip", "The answer: ")):
+        after = call_tower(*PUZZLE, "--count", "1", "--db", "games.db", answers=[answer]).out
+        assert (verdict in shown[-1], verdict in after) == (False, True)
 
 
-@pytest.mark.parametrize("how", ["--no-save --db {file}", "--db none", "--json --db {file}"])
-def test_nothing_is_kept_where_that_was_not_wanted(file: str, how: str) -> None:
-    solve(f"--seed 1 --count 1 {how.format(file=file)}", Solver("skip"))
-    assert not Path(file).exists()
-
-
-def test_puzzles_go_on_without_a_database_and_are_kept_once_there_is_one(
-    file: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "options", [("--no-save", "--db", "games.db"), ("--db", "none"), ("--json", "--db", "games.db")]
+)
+def test_puzzle_without_saving_makes_no_database(
+    call_tower: Command, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    Path(file).write_text("this is no database, but a text that is long enough to look at" * 20)
+    call_tower(*PUZZLE, "--count", "1", *options, answers=["skip"])
+    assert list(tmp_path.iterdir()) == []
 
-    class Repairer(Solver):
-        def ask(self, prompt: str) -> str:
-            if len(self.answers) == 1:
-                Path(file).unlink()
-            return super().ask(prompt)
 
-    solve(f"--seed 1 --count 3 --db {file}", Repairer("skip", "skip", "skip"))
-    complaint = capsys.readouterr().err
-    assert complaint.count("\n") == 1
-    assert re.search(r"the database .* cannot be used: .*\. You can continue", complaint)
-    with closing(opened(file)) as store:
-        assert [each.result for each in attempts(store)] == ["skipped"] * 3
+def test_puzzles_go_on_without_a_database_and_are_stored_once_there_is_one(
+    call_tower: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "games.db"
+    file.write_text("this is no database, but a text that is long enough to look at" * 20)
+
+    def answer() -> Iterator[str]:
+        yield from ("skip", "skip")
+        file.unlink()
+        yield "skip"
+
+    complaint = call_tower(*PUZZLE, "--count", "3", "--db", "games.db", answers=answer()).err
+    assert re.fullmatch(
+        r"tower: the database .* cannot be used: .*\. You can continue.*\n", complaint
+    )
+    with closing(open_store(file)) as store:
+        assert [attempt.result for attempt in list_attempts(store)] == ["skipped"] * 3
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 41, "a\nb"])
-def test_a_name_that_no_player_can_have_is_refused_at_once(name: str) -> None:
-    solver = Solver()
-    call = create_parser().parse_args(["puzzle", "climb", "--db", "none", "--name", name])
-    with pytest.raises(TableError, match=r"expected (a name|names)\b"):
-        puzzling.run(call, solver)
+def test_wrong_name_is_refused_before_the_first_puzzle(call_tower: Command, name: str) -> None:
+    refused = call_tower("puzzle", "climb", "--db", "none", "--name", name)
+    assert (refused.code, refused.out) == (2, "")
+    assert re.search(r"expected (a name|names)\b", refused.err)
 
 
-def test_no_database_is_loaded_before_the_first_puzzle_is_answered(file: str) -> None:
-    script = (
-        "import sys\n"
-        "from number_tower.terminal.cli.terminal import Terminal\n"
-        "def ask(self, text):\n"
-        "    print(*sys.modules, file=sys.stderr)\n"
-        "    raise SystemExit\n"
-        "Terminal.ask = ask\n"
-        "from number_tower.terminal.cli.main import main\n"
-        "main(['puzzle', 'climb', '--seed', '1'])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", script],
-        capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=file), timeout=SLOW,
-        check=False,
-    )  # fmt: skip
-    modules = set(done.stderr.split())
-    assert "number_tower.terminal.cli.commands.puzzle" in modules
-    assert not modules & {
-        "sqlalchemy",
-        "sqlite3",
-        "alembic",
-        "number_tower.store.puzzles",
-    }
-    assert not Path(file).exists()
-
-
-def test_an_attempt_counts_once_however_often_it_is_taken_in(store: Store) -> None:
-    attempt = try_puzzle(store, 2, "wrong", "Ann")
+def test_attempt_counts_once_however_often_it_is_imported(store: Store) -> None:
+    attempt = store_attempt(store, 2, "wrong", "Ann")
+    other = replace(attempt, key="0" * 32, name=None)
     with store.write() as connection:
-        assert not practice.insert_attempt(connection, attempt)
-        assert not practice.insert_attempt(connection, replace(attempt, name="Ben"))
-        assert practice.insert_attempt(connection, replace(attempt, key="0" * 32, name=None))
-    assert attempts(store) == [attempt, replace(attempt, key="0" * 32, name=None)]
+        assert not puzzles.insert_attempt(connection, attempt)
+        assert not puzzles.insert_attempt(connection, replace(attempt, name="Ben"))
+        assert puzzles.insert_attempt(connection, other)
+    assert list_attempts(store) == [attempt, other]
 
 
-def test_an_attempt_is_read_as_it_was_written() -> None:
-    for name in ("Ann", "a\u200db", None):
-        attempt = practice.make_attempt(name, "climb", "climb:15,20", 4, "skipped")
-        assert practice.parse_attempt(json.loads(json.dumps(asdict(attempt)))) == attempt
+@pytest.mark.parametrize("name", ["Ann", "a\u200db", None])
+def test_attempt_is_parsed_as_it_was_written(name: str | None) -> None:
+    attempt = puzzles.make_attempt(name, "climb", "climb:15,20", 4, "skipped")
+    assert puzzles.parse_attempt(json.loads(json.dumps(asdict(attempt)))) == attempt
 
 
 @pytest.mark.parametrize(
@@ -711,15 +530,13 @@ def test_an_attempt_is_read_as_it_was_written() -> None:
         ("result", "left"), ("result", None), ("at", "yesterday"), ("at", None), ("more", 1),
     ],
 )  # fmt: skip
-def test_an_attempt_from_a_stranger_is_not_believed(key: str, value: object) -> None:
-    attempt = practice.make_attempt("Ann", "climb", "climb:15,20", 4, "right")
+def test_attempt_with_a_wrong_value_is_refused(key: str, value: object) -> None:
+    attempt = puzzles.make_attempt("Ann", "climb", "climb:15,20", 4, "right")
     with pytest.raises(RecordError):
-        practice.parse_attempt({**asdict(attempt), key: value})
+        puzzles.parse_attempt({**asdict(attempt), key: value})
 
 
-@pytest.mark.parametrize("given", [None, [], "puzzle", {}, {"key": "0" * 32}])
-def test_something_else_is_no_attempt(given: object) -> None:
-    with pytest.raises(
-        RecordError, match="puzzle: expected key, name, game, position, grade, result, at"
-    ):
-        practice.parse_attempt(given)
+@pytest.mark.parametrize("document", [None, [], "puzzle", {}, {"key": "0" * 32}])
+def test_attempt_of_another_form_is_refused(document: object) -> None:
+    with pytest.raises(RecordError, match="puzzle: expected key, name, game, position, grade"):
+        puzzles.parse_attempt(document)

@@ -7,351 +7,253 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import psycopg
 import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
+from syrupy.assertion import SnapshotAssertion
 
-from number_tower import Game, Table
-from number_tower.engine import catalogue, record
+from number_tower.engine import record
 from number_tower.store import StoreError, connection, database
 from number_tower.store.database import Store
 from number_tower.store.schema import NEWEST
 from number_tower.support.installation import format_install_command
 from support.clocks import SLOW
-from support.command import TOWER, plain_environment, run_tower, run_tower_with_small_files
-from support.forking import Forked
-from support.stores import Command, open_store, run_sql
+from support.command import (
+    TOWER,
+    Command,
+    CommandResult,
+    plain_environment,
+    run_tower_with_small_files,
+)
+from support.stores import create_database, open_store, run_sql, store_draft
 
-DRAFT = catalogue.load("draft")
-IN_MEMORY = "You can continue; `save game.json` saves the game to a file"
-
-
-class Trouble(NamedTuple):
-    """A database that cannot be used: what it is asked for by, and what is said of it."""
-
-    asked_for: str
-    said: str
+HASTY = "sqlite:///games.db?timeout=0.1"
+"""The database games.db, waited for only a moment while another program has locked it."""
 
 
-Making = Callable[[Path], Trouble]
-
-
-def unusable(file: Path, reason: str) -> Trouble:
-    return Trouble(str(file), f"the database {file} cannot be used: {reason}")
-
-
-@pytest.fixture
-def play(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Command:
-    monkeypatch.chdir(tmp_path)
-    return Command(monkeypatch, capsys)
+def play_draft(
+    call_tower: Command, answers: Iterable[str], database: str = "games.db"
+) -> CommandResult:
+    return call_tower("play", "draft", "--db", database, answers=answers)
 
 
 # Databases that cannot be used --------------------------------------------------------------------
 
-
-def full(_: Path) -> Trouble:
-    return unusable(Path("/dev/full"), "the disk is full")
-
-
-def read_only(folder: Path) -> Trouble:
-    file = folder / "games.db"
-    open_store(file).close()
-    run_sql(file, "PRAGMA journal_mode = DELETE")
-    return unusable(file, "it is read-only")._replace(
-        asked_for=f"sqlite:///file:{file}?mode=ro&uri=true"
-    )
+MakeTrouble = Callable[[], str]
+"""Makes a database that cannot be used, in the current folder; returns its name."""
 
 
-def of_a_newer_form(folder: Path) -> Trouble:
-    file = folder / "games.db"
-    open_store(file).close()
+def use_full_device() -> str:
+    return "/dev/full"
+
+
+def use_read_only_file() -> str:
+    run_sql(create_database(Path("games.db")), "PRAGMA journal_mode = DELETE")
+    return f"sqlite:///file:{Path('games.db').absolute()}?mode=ro&uri=true"
+
+
+def use_newer_version() -> str:
+    file = create_database(Path("games.db"))
     run_sql(file, "UPDATE alembic_version SET version_num = '9999'")
-    newer = (
-        f"it has a newer version (9999) than this Number Tower knows ({NEWEST}); "
-        "update Number Tower"
-    )
-    return unusable(file, newer)
+    return str(file)
 
 
-def no_database(folder: Path) -> Trouble:
-    file = folder / "letter.txt"
-    file.write_text("Dear Ann,\n" * 100)
-    return unusable(file, "it is not a database file")
+def use_letter() -> str:
+    Path("letter.txt").write_text("Dear Ann,\n" * 100)
+    return "letter.txt"
 
 
-def damaged(folder: Path) -> Trouble:
-    file = folder / "games.db"
-    open_store(file).close()
+def use_damaged_file() -> str:
+    file = create_database(Path("games.db"))
     with file.open("r+b") as stream:
         stream.seek(100)
         stream.write(b"\xff" * 4000)
-    return unusable(file, "it is damaged")
+    return str(file)
 
 
-def of_somebody_else(folder: Path) -> Trouble:
-    file = folder / "addresses.db"
-    run_sql(file, "CREATE TABLE addresses (name TEXT)")
-    return unusable(file, "it is not a database of Number Tower")
+def use_foreign_database() -> str:
+    run_sql("addresses.db", "CREATE TABLE addresses (name TEXT)")
+    return "addresses.db"
 
 
-def migrated_by_somebody_else(folder: Path) -> Trouble:
-    file = folder / "addresses.db"
-    run_sql(file, "CREATE TABLE alembic_version (version_num TEXT)")
-    run_sql(file, "INSERT INTO alembic_version VALUES ('1975ea83b712')")
-    return unusable(file, "it is not a database of Number Tower")
+def use_foreign_migrations() -> str:
+    run_sql("addresses.db", "CREATE TABLE alembic_version (version_num TEXT)")
+    run_sql("addresses.db", "INSERT INTO alembic_version VALUES ('1975ea83b712')")
+    return "addresses.db"
 
 
-def a_folder(folder: Path) -> Trouble:
-    file = folder / "games"
-    file.mkdir()
-    return unusable(file, "it is a folder; expected a file")
+def use_folder() -> str:
+    Path("games").mkdir()
+    return "games"
 
 
-def in_a_file(folder: Path) -> Trouble:
-    (folder / "file").write_text("no folder")
-    return unusable(folder / "file" / "games.db", f"{folder / 'file'} is not a folder")
+def use_file_as_folder() -> str:
+    Path("file").write_text("no folder")
+    return "file/games.db"
 
 
-def unreachable(_: Path) -> Trouble:
-    reason = "its server cannot be reached (connection refused)"
-    url = "postgresql://nobody@127.0.0.1:1/x"
-    return Trouble(url, f"the database {url} cannot be used: {reason}")
+def use_unreachable_server() -> str:
+    return "postgresql://nobody@127.0.0.1:1/x"
 
 
-def without_psycopg(_: Path) -> Trouble:
+def use_server_without_psycopg() -> str:
     sys.modules["psycopg"] = None  # type: ignore[assignment]  # as if it were not installed
-    url = "postgresql://nobody@127.0.0.1:1/x"
-    return Trouble(
-        url,
-        f"the database {url} cannot be used without psycopg: {format_install_command('postgres')}",
-    )
+    return "postgresql://nobody@127.0.0.1:1/x"
 
 
-TROUBLES: list[Making] = [
-    read_only, of_a_newer_form, no_database, damaged, of_somebody_else, migrated_by_somebody_else,
-    a_folder, in_a_file, unreachable, without_psycopg,
+FOREIGN = [use_letter, use_foreign_database, use_foreign_migrations, use_newer_version]
+UNREADABLE = [
+    *FOREIGN, use_damaged_file, use_folder, use_unreachable_server, use_server_without_psycopg
 ]  # fmt: skip
-if os.path.exists("/dev/full"):
-    TROUBLES.append(full)
+UNWRITABLE = [use_read_only_file, use_file_as_folder]
+UNWRITABLE += [use_full_device] * os.path.exists("/dev/full")
 
 
-@pytest.fixture(params=TROUBLES)
+@pytest.fixture
 def trouble(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Trouble:
+    request: pytest.FixtureRequest, call_tower: Command, monkeypatch: pytest.MonkeyPatch
+) -> Command:
+    """The command, with a database that cannot be used."""
     monkeypatch.setitem(sys.modules, "psycopg", psycopg)
-    making: Making = request.param
-    made = making(tmp_path)
-    monkeypatch.setenv("NUMBER_TOWER_DB", made.asked_for)
-    return made
+    make_trouble: MakeTrouble = request.param
+    monkeypatch.setenv("NUMBER_TOWER_DB", make_trouble())
+    return call_tower
 
 
-def test_the_game_goes_on_in_memory_and_says_so_once(play: Command, trouble: Trouble) -> None:
-    left = play("play", "draft", answers=["9", "8", "5", "quit"])
-    assert left.err == f"tower: {trouble.said}. {IN_MEMORY}\n"
-    assert left.out.endswith("Resume it with: tower resume draft:9,8,5\n")
-    assert left.code == 0
-    assert left.out == play("play", "draft", "--no-save", answers=["9", "8", "5", "quit"]).out, (
-        "all else is as ever"
-    )
-
-
-def test_what_cannot_be_kept_can_be_saved_and_gone_on_with(
-    play: Command, trouble: Trouble, tmp_path: Path
+@pytest.mark.parametrize("trouble", [*UNREADABLE, *UNWRITABLE], indirect=True)
+def test_game_goes_on_in_memory_and_can_be_saved_to_a_file(
+    trouble: Command, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
-    saved = play("play", "draft", answers=["9", "8", "save game.json", "5", "quit"])
-    assert "Game saved to game.json. Every new move is saved there too.\n" in saved.out
-    assert saved.out.endswith("Resume it with: tower resume game.json\n")
-    assert record.read(str(tmp_path / "game.json")).game.moves == (9, 8, 5)
-    resumed = play("resume", "game.json", answers=["7"])
-    assert (resumed.code, resumed.err) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
-    assert "Player 2! You have built a tower of exactly 15 units" in resumed.out
-    assert record.read(str(tmp_path / "game.json")).outcome == (1, "exact")
+    answers = ["9", "8", "save game.json", "5", "quit"]
+    played = trouble("play", "draft", answers=answers)
+    assert played.code == 0
+    said = played.err.replace(f"{tmp_path}/", "").replace(NEWEST, "VERSION")
+    assert said.replace(format_install_command("postgres"), "INSTALL") == snapshot
+    assert record.read("game.json").game.moves == (9, 8, 5)
+    Path("game.json").unlink()
+    assert played.out == trouble("play", "draft", "--no-save", answers=answers).out
+    resumed = trouble("resume", "game.json", answers=["7"])
+    assert (resumed.code, resumed.err) == (0, played.err)
+    assert record.read("game.json").outcome == (1, "exact")
+
+
+@pytest.mark.parametrize("trouble", UNREADABLE, indirect=True)
+def test_command_that_needs_the_database_ends_with_the_reason(trouble: Command) -> None:
+    reason = trouble("review", "1")
+    assert (reason.code, reason.out, reason.err.count("\n")) == (1, "", 1)
+    assert trouble("play", "draft", answers=["9", "quit"]).err.startswith(reason.err.rstrip("\n"))
+    for call in ("review --replay 1", "resume", "resume 1", "solve 1"):
+        assert trouble(*call.split()) == reason
 
 
 @pytest.mark.parametrize(
-    "trouble",
-    [each for each in TROUBLES if each not in (full, read_only, in_a_file)],
-    indirect=True,
+    ("answers", "code", "last"),
+    [
+        (["9", "8", "quit"], 0, "Game not saved. Resume it with: tower resume draft:9,8\n"),
+        (["9", "8"], 1, "Game not saved. Resume it with: tower resume draft:9,8\n"),
+        (["9", "8", "6"], 0, ""),
+    ],
+    ids=["left", "input ended", "over"],
 )
-def test_a_command_that_needs_the_database_ends_in_one_sentence(
-    play: Command, trouble: Trouble
+def test_game_in_memory_ends_as_any_other(
+    call_tower: Command, answers: list[str], code: int, last: str
 ) -> None:
-    for call in (
-        ("review", "--replay", "1"),
-        ("resume",),
-        ("resume", "1"),
-        ("review", "1"),
-        ("solve", "1"),
-    ):
-        assert play(*call) == (1, "", f"tower: {trouble.said}\n")
+    played = play_draft(call_tower, answers, use_letter())
+    assert played.code == code
+    assert (played.out if code == 0 else played.err).endswith(last)
 
 
-def test_the_command_itself_does_all_that(tmp_path: Path) -> None:
-    trouble = no_database(tmp_path)
-    call = {"NUMBER_TOWER_DB": trouble.asked_for}
-    saved = run_tower("play", "draft", typed="9\n8\nsave game.json\nquit\n", cwd=tmp_path, **call)
-    assert (saved.returncode, saved.stderr) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
-    assert saved.stdout.endswith("Resume it with: tower resume game.json\n")
-    resumed = run_tower("resume", "game.json", typed="6\n", cwd=tmp_path, **call)
-    assert (resumed.returncode, resumed.stderr) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
-    sought = run_tower("review", "--replay", "1", cwd=tmp_path, **call)
-    assert (sought.returncode, sought.stdout, sought.stderr) == (1, "", f"tower: {trouble.said}\n")
-
-
-def test_a_game_that_ends_in_memory_ends_as_any_other(play: Command, tmp_path: Path) -> None:
-    trouble = no_database(tmp_path)
-    done = play("play", "draft", "--db", trouble.asked_for, answers=["9", "8", "6"])
-    assert (done.code, done.err) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
-    ended = play("play", "draft", "--db", trouble.asked_for, answers=["9", "8"])
-    assert ended.code == 1
-    assert ended.err.endswith("Resume it with: tower resume draft:9,8\n")
-
-
-@pytest.mark.parametrize(
-    "making", [no_database, of_somebody_else, migrated_by_somebody_else, of_a_newer_form]
-)
-def test_the_file_of_somebody_else_is_never_touched(
-    play: Command, tmp_path: Path, making: Making
+@pytest.mark.parametrize("make_trouble", FOREIGN)
+def test_foreign_file_is_never_changed(
+    call_tower: Command, tmp_path: Path, make_trouble: MakeTrouble
 ) -> None:
-    file = Path(making(tmp_path).asked_for)
+    file = tmp_path / make_trouble()
     before = file.read_bytes()
-    play("play", "draft", "--db", str(file), answers=["9", "8"])
-    play("resume", "--db", str(file))
+    play_draft(call_tower, ["9", "8"], file.name)
+    call_tower("resume", "--db", file.name)
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="folders have other permissions there")
-def test_a_folder_that_may_not_be_written_to(play: Command, tmp_path: Path) -> None:
-    folder = tmp_path / "theirs"
-    folder.mkdir(mode=0o555)
-    if os.access(folder, os.W_OK):
-        pytest.skip("this user may write everywhere")
-    said = unusable(
-        folder / "games.db", "it cannot be opened; perhaps you may not write there"
-    ).said
-    done = play("play", "draft", "--db", str(folder / "games.db"), answers=["9", "8", "quit"])
-    assert (done.code, done.err) == (0, f"tower: {said}. {IN_MEMORY}\n")
-    deeper = play(
-        "play", "draft", "--db", str(folder / "deeper" / "games.db"), answers=["9", "quit"]
-    )
-    assert "cannot be used: Permission denied. The game goes on" in deeper.err
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="files have other permissions there")
-def test_a_file_that_may_not_be_written_to(play: Command, tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-    play("play", "draft", "--db", str(file), answers=["9", "8", "quit"])
-    file.chmod(0o444)
-    if os.access(file, os.W_OK):
-        pytest.skip("this user may write everywhere")
-    done = play("resume", "--db", str(file), answers=["5", "quit"])
-    assert (done.code, done.err) == (
-        0,
-        f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n",
-    )
-    assert done.out.endswith("Resume it with: tower resume draft:9,8,5\n")
+def check_played_in_memory(played: CommandResult, reason: str) -> None:
+    assert (played.code, played.err.count("\n")) == (0, 1)
+    assert f" cannot be used: {reason}" in played.err
+    assert "Resume it with: tower resume draft:9,8" in played.out
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is such a folder")
-def test_a_folder_of_the_system(play: Command) -> None:
-    file = Path("/sys/games.db")
-    said = unusable(file, "it cannot be opened; perhaps you may not write there").said
-    done = play("play", "draft", "--db", str(file), answers=["9", "8", "quit"])
-    assert (done.code, done.err) == (0, f"tower: {said}. {IN_MEMORY}\n")
+@pytest.mark.parametrize(("name", "reason"), [("games.db", "it cannot be opened"), ("x/y.db", "")])
+def test_game_in_a_folder_without_write_permission_goes_on(
+    call_tower: Command, name: str, reason: str
+) -> None:
+    check_played_in_memory(play_draft(call_tower, ["9", "8", "quit"], f"/sys/{name}"), reason)
 
 
-def test_no_room_for_a_database_at_all(tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
+# Disks and locks ----------------------------------------------------------------------------------
+
+
+def test_game_without_room_for_a_database_goes_on(tmp_path: Path) -> None:
+    database = str(tmp_path / "games.db")
     done = run_tower_with_small_files(
-        20, "play", "draft", typed="9\n8\nquit\n", NUMBER_TOWER_DB=str(file)
+        20, "play", "draft", typed="9\n8\nquit\n", NUMBER_TOWER_DB=database
     )
-    assert (done.returncode, done.stderr) == (
-        0,
-        f"tower: {unusable(file, 'reading or writing it failed').said}. {IN_MEMORY}\n",
-    )
-    assert done.stdout.endswith("Resume it with: tower resume draft:9,8\n")
+    played = CommandResult(done.returncode, done.stdout, done.stderr)
+    check_played_in_memory(played, "reading or writing it failed")
 
 
-def test_little_room_is_made_do_with(tmp_path: Path) -> None:
-    """What is written ahead soon has no room; put away, it leaves as much again."""
-    file = tmp_path / "games.db"
-    open_store(file).close()
+def test_game_is_saved_with_little_room(file: Path) -> None:
+    """The log soon has no room; put away, it leaves as much again."""
     moves = [*map(str, range(1, 31))]
+    kib = file.stat().st_size // 1024 + 12
     done = run_tower_with_small_files(
-        file.stat().st_size // 1024 + 12,
-        "play",
-        "climb",
-        typed="\n".join(moves),
-        NUMBER_TOWER_DB=str(file),
+        kib, "play", "climb", typed="\n".join(moves), NUMBER_TOWER_DB=str(file)
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert run_sql(file, "SELECT moves, reason FROM games") == [(",".join(moves), "stuck")]
 
 
-def test_a_disk_that_becomes_full(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "games.db")
-    begun = store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT)
+def test_disk_that_becomes_full_loses_no_earlier_game(store: Store) -> None:
+    begun = store_draft(store, 9)
     store.close()
 
     @event.listens_for(store.engine, "connect")
-    def no_more_room(connection: sqlite3.Connection, _: object) -> None:
+    def limit_pages(connection: sqlite3.Connection, _: object) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
 
     def fill() -> None:
         for _ in range(10_000):
-            store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT)
+            store_draft(store, 9)
 
     with pytest.raises(StoreError, match=r"games.db cannot be used: the disk is full$"):
         fill()
     assert store.get(begun.id) == begun
-    store.close()
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """Keep everybody else from writing."""
+def lock(file: Path) -> Iterator[None]:
+    """Keep all others from writing."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         yield
 
 
 @pytest.mark.parametrize("mode", ["WAL", "DELETE"])
-def test_a_database_that_another_program_keeps_locked(tmp_path: Path, mode: str) -> None:
-    file = tmp_path / "games.db"
-    open_store(file).close()
+def test_game_in_a_locked_database_goes_on(call_tower: Command, file: Path, mode: str) -> None:
     run_sql(file, f"PRAGMA journal_mode = {mode}")
-    with locked(file):
-        done = run_tower(
-            "play",
-            "draft",
-            typed="9\n8\n5\nquit\n",
-            NUMBER_TOWER_DB=f"sqlite:///{file}?timeout=0.1",
-        )
-    assert (
-        done.stderr == f"tower: {unusable(file, 'another program is using it').said}. {IN_MEMORY}\n"
-    )
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (
-        0,
-        "Game not saved. Resume it with: tower resume draft:9,8,5",
-    )
+    with lock(file):
+        played = play_draft(call_tower, ["9", "8", "quit"], HASTY)
+    check_played_in_memory(played, "another program is using it")
 
 
-def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-    open_store(file).close()
-    with locked(file):
-        playing = Forked(
+def test_lock_that_is_released_in_time_is_waited_for(file: Path) -> None:
+    with lock(file):
+        playing = subprocess.Popen(
             [TOWER, "play", "draft"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=plain_environment(NUMBER_TOWER_DB=f"sqlite:///{file}?timeout={SLOW}"),
@@ -369,255 +271,188 @@ def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
 # In the middle of a game --------------------------------------------------------------------------
 
 
-def test_a_game_is_caught_up_with_when_the_database_can_be_used_again(
-    tmp_path: Path, play: Command
+@pytest.mark.parametrize("before", [["9"], []], ids=["saved before", "never saved"])
+def test_game_is_saved_as_soon_as_the_database_can_be_used_again(
+    call_tower: Command, file: Path, before: list[str], snapshot: SnapshotAssertion
 ) -> None:
-    file = tmp_path / "games.db"
-
-    def answers() -> Iterator[str]:
-        yield "9"
-        with locked(file):
-            yield from ("8", "5", "undo")
+    def answer() -> Iterator[str]:
+        yield from before
+        with lock(file):
+            yield from ["9", "8", "5", "undo"][len(before) :]
         yield from ("4", "quit")
 
-    done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
-    said = unusable(file, "another program is using it").said
-    assert done.err == (
-        f"tower: {said}. {IN_MEMORY}\ntower: the database works again, "
-        "and this game is saved there\n"
-    )
-    assert done.out.endswith(
-        f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n"
-    )
-    assert run_sql(file, "SELECT change FROM changes ORDER BY version") == [
-        ("9",),
-        ("8",),
-        ("5",),
-        ("undo 1",),
-        ("4",),
-    ]
+    played = play_draft(call_tower, answer(), HASTY)
+    assert played.err == snapshot
+    assert played.out.endswith(f"Resume it with: tower resume 1 --db '{HASTY}'\n")
+    changes = run_sql(file, "SELECT change FROM changes ORDER BY version")
+    assert [change for (change,) in changes] == ["9", "8", "5", "undo 1", "4"]
     assert run_sql(file, "SELECT id, moves, version FROM games") == [(1, "9,8,4", 5)]
 
 
-def test_a_game_that_never_got_into_the_database_gets_there_later(
-    tmp_path: Path, play: Command
+def test_second_lock_is_reported_again(call_tower: Command, file: Path) -> None:
+    def answer() -> Iterator[str]:
+        for free, locked in (("9", "8"), ("5", "4")):
+            yield free
+            with lock(file):
+                yield locked
+
+    lines = play_draft(call_tower, answer(), HASTY).err.splitlines()
+    assert ["another program is using it" in line for line in lines] == [True, False, True, False]
+    assert lines[-1].endswith("Resume it with: tower resume draft:9,8,5,4")
+
+
+def test_moves_that_were_not_saved_are_shown_when_the_game_went_on_elsewhere(
+    call_tower: Command, file: Path
 ) -> None:
-    file = tmp_path / "games.db"
-    open_store(file).close()
-
-    def answers() -> Iterator[str]:
-        with locked(file):
-            yield from ("9", "8")
-        yield "6"
-
-    done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
-    assert (done.code, len(done.err.splitlines())) == (0, 2)
-    assert run_sql(file, "SELECT moves, reason FROM games") == [("9,8,6", "exact")]
-
-
-def test_trouble_that_comes_back_is_told_again(tmp_path: Path, play: Command) -> None:
-    file = tmp_path / "games.db"
-
-    def answers() -> Iterator[str]:
-        for typed in (("9", "8"), ("5", "4")):
-            yield typed[0]
-            with locked(file):
-                yield typed[1]
-
-    done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
-    assert [line.count("another program is using it") for line in done.err.splitlines()] == [
-        1,
-        0,
-        1,
-        0,
-    ]
-    assert done.err.endswith("Resume it with: tower resume draft:9,8,5,4\n")
-
-
-def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(
-    tmp_path: Path, play: Command
-) -> None:
-    file = tmp_path / "games.db"
-
-    def answers() -> Iterator[str]:
+    def answer() -> Iterator[str]:
         yield "9"
-        with locked(file):
+        with lock(file):
             yield from ("8", "5")
-        elsewhere = open_store(file)
-        elsewhere.save(elsewhere.get(1), elsewhere.get(1).table.play(7))
-        elsewhere.close()
+        with closing(open_store(file)) as elsewhere:
+            elsewhere.save(elsewhere.get(1), elsewhere.get(1).table.play(7))
         yield from ("4", "5", "quit")
 
-    done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
-    assert "(Your moves since then were not saved. This was your game: draft:9,8,5)" in done.out
-    assert "(This game was continued elsewhere. The moves made there:)" in done.out
-    assert done.out.endswith(
-        f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n"
-    )
+    out = play_draft(call_tower, answer(), HASTY).out
+    assert "(Your moves since then were not saved. This was your game: draft:9,8,5)" in out
+    assert "(This game was continued elsewhere. The moves made there:)" in out
+    assert out.endswith(f"Resume it with: tower resume 1 --db '{HASTY}'\n")
     assert run_sql(file, "SELECT moves FROM games") == [("9,7,5",)]
 
 
-def test_a_folder_that_goes_away_in_the_middle_is_made_anew(tmp_path: Path, play: Command) -> None:
+def delete_folder(file: Path) -> None:
+    shutil.rmtree(file.parent)
+
+
+def delete_game(file: Path) -> None:
+    with closing(open_store(file)) as elsewhere:
+        elsewhere.delete(1)
+
+
+@pytest.mark.parametrize(("delete", "identity"), [(delete_folder, 1), (delete_game, 2)])
+def test_game_that_is_deleted_meanwhile_is_saved_again(
+    call_tower: Command, tmp_path: Path, delete: Callable[[Path], None], identity: int
+) -> None:
     file = tmp_path / "folder" / "games.db"
 
-    def answers() -> Iterator[str]:
+    def answer() -> Iterator[str]:
         yield "9"
-        shutil.rmtree(file.parent)
+        delete(file)
         yield from ("8", "quit")
 
-    done = play("play", "draft", "--db", str(file), answers=answers())
-    assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
-    assert run_sql(file, "SELECT moves FROM games") == [("9,8",)]
+    played = play_draft(call_tower, answer(), "folder/games.db")
+    assert played.err == "tower: this game was deleted elsewhere; it is saved again\n"
+    assert run_sql(file, "SELECT id, moves FROM games") == [(identity, "9,8")]
 
 
-def test_a_game_that_is_forgotten_elsewhere_is_kept_anew(tmp_path: Path, play: Command) -> None:
-    file = tmp_path / "games.db"
-
-    def answers() -> Iterator[str]:
-        yield "9"
-        elsewhere = open_store(file)
-        elsewhere.delete(1)
-        elsewhere.close()
-        yield from ("8", "quit")
-
-    done = play("play", "draft", "--db", str(file), answers=answers())
-    assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
-    assert run_sql(file, "SELECT id, moves FROM games") == [(2, "9,8")]
-
-
-def test_a_server_that_goes_away_and_comes_back(
-    tmp_path: Path, play: Command, monkeypatch: pytest.MonkeyPatch
+def test_game_is_saved_when_a_server_comes_back(
+    call_tower: Command, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "games.db"
-
-    def away(*_: object, **__: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         closed = Exception("server closed the connection unexpectedly\n\tThis probably means ...")
         raise OperationalError("SELECT", {}, closed, connection_invalidated=True)
 
-    def answers() -> Iterator[str]:
+    def answer() -> Iterator[str]:
         yield "9"
-        with monkeypatch.context() as patched:
-            patched.setattr(database, "change_game", away)
+        with monkeypatch.context() as patch:
+            patch.setattr(database, "change_game", fail)
             yield from ("8", "5", "4")
         yield "1"
 
-    done = play("play", "draft", "--db", str(file), answers=answers())
-    said = unusable(file, "its server has gone away").said
-    assert done.err == (
-        f"tower: {said}. {IN_MEMORY}\ntower: the database works again, "
-        "and this game is saved there\n"
-    )
+    first, second = play_draft(call_tower, answer()).err.splitlines()
+    assert "cannot be used: its server has gone away" in first
+    assert "the database works again" in second
     assert run_sql(file, "SELECT id, moves FROM games") == [(1, "9,8,5,4,1")]
 
 
-def test_a_connection_that_breaks_once_is_not_worth_a_word(
-    tmp_path: Path, play: Command, monkeypatch: pytest.MonkeyPatch
+def test_connection_that_breaks_once_is_not_reported(
+    call_tower: Command, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "games.db"
-    begin, tries = Store.begin, []
+    begin, calls = Store.begin, []
 
-    def breaking(self: Store, *given: object, **more: object) -> object:
-        tries.append(given)
-        kept = begin(self, *given, **more)  # type: ignore[arg-type]  # whatever it is given
-        if len(tries) == 1:
-            raise StoreError("it was done, but nobody was told")
-        return kept
+    def begin_and_fail_once(self: Store, *args: object, **more: object) -> object:
+        calls.append(args)
+        begun = begin(self, *args, **more)  # type: ignore[arg-type]  # whatever the caller passes
+        if len(calls) == 1:
+            raise StoreError("it was done, but the answer was lost")
+        return begun
 
-    monkeypatch.setattr(Store, "begin", breaking)
-    done = play("play", "draft", "--db", str(file), answers=["9", "8", "6"])
-    assert (done.code, done.err, len(tries)) == (0, "", 2)
-    assert run_sql(file, "SELECT id, moves FROM games") == [(1, "9,8,6")], "and it is kept once"
+    monkeypatch.setattr(Store, "begin", begin_and_fail_once)
+    played = play_draft(call_tower, ["9", "8", "6"])
+    assert (played.code, played.err, len(calls)) == (0, "", 2)
+    assert run_sql(file, "SELECT id, moves FROM games") == [(1, "9,8,6")]
 
 
-def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(
-    tmp_path: Path, play: Command
-) -> None:
-    file = tmp_path / "games.db"
-
-    def answers() -> Iterator[str]:
+def test_game_that_is_damaged_meanwhile_goes_on_in_memory(call_tower: Command, file: Path) -> None:
+    def answer() -> Iterator[str]:
         yield "9"
         run_sql(file, "UPDATE games SET moves = '1,2,3', version = 3")
         yield from ("8", "quit")
 
-    done = play("play", "draft", "--db", str(file), answers=answers())
-    problem = "game 1 is damaged in the database: its changes do not lead to its moves and result"
-    assert done.err == f"tower: {problem}. {IN_MEMORY}\n"
-    assert done.out.endswith("Resume it with: tower resume draft:9,8\n")
+    played = play_draft(call_tower, answer())
+    assert played.err.startswith("tower: game 1 is damaged in the database: ")
+    assert played.err.count("\n") == 1
+    assert played.out.endswith("Resume it with: tower resume draft:9,8\n")
 
 
-def test_a_database_that_cannot_be_written_can_be_read(
-    tmp_path: Path, play: Command, monkeypatch: pytest.MonkeyPatch
+def test_read_only_database_can_be_read(
+    call_tower: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "on a CD?.db"
-    play("play", "draft", "--db", str(file), answers=["9", "quit"])
-    writable = os.access
+    name, access = "on a CD?.db", os.access
+    play_draft(call_tower, ["9", "quit"], name)
     monkeypatch.setattr(
-        os, "access", lambda path, mode: str(path) != str(file) and writable(path, mode)
+        os, "access", lambda path, mode: not str(path).endswith(name) and access(path, mode)
     )
-    assert "unfinished, 1 move" in play("history", "--db", str(file)).out
-    done = play("resume", "1", "--db", str(file), answers=["8", "quit"])
-    assert done.err == f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n"
-    assert {path.name for path in tmp_path.iterdir()} == {file.name}
+    assert "unfinished, 1 move" in call_tower("history", "--db", name).out
+    resumed = call_tower("resume", "1", "--db", name, answers=["8", "quit"])
+    check_played_in_memory(resumed, "it is read-only")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-    store = open_store(file)
-    for moves in ((9,), (7,)):
-        store.begin(Table(Game(DRAFT.rules, moves=moves), "draft"), DRAFT)
-    store.close()
+def test_damaged_game_cannot_be_resumed_but_others_can(
+    call_tower: Command, store: Store, file: Path
+) -> None:
+    for move in (9, 7):
+        store_draft(store, move)
     run_sql(file, "UPDATE games SET moves = '1,2,3' WHERE id = 1")
-    problem = "game 1 is damaged in the database: its changes do not lead to its moves and result"
-    assert play("resume", "1", "--db", str(file)) == (1, "", f"tower: {problem}\n")
-    assert play("resume", "2", "--db", str(file), answers=["8", "quit"]).code == 0
+    refused = call_tower("resume", "1", "--db", "games.db")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("tower: game 1 is damaged in the database: ")
+    assert call_tower("resume", "2", "--db", "games.db", answers=["8", "quit"]).code == 0
 
 
 # What a server says -------------------------------------------------------------------------------
 
+FAILED = 'connection failed: connection to server at "::1", port 5432 failed: '
+
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "reason"),
     [
-        (
-            (
-                'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
-                "Connection refused\n\tIs the ..."
-            ),
-            "its server cannot be reached (connection refused)",
-        ),
-        (
-            (
-                'connection failed: connection to server at "::1", port 5432 failed: '
-                'FATAL:  no such user: "ann"\nMultiple'
-            ),
-            'its server says: no such user: "ann"',
-        ),
-        (
-            (
-                'connection failed: connection to server at "::1", port 5432 failed: '
-                'FATAL:  database "x" does not exist'
-            ),
-            'its server says: database "x" does not exist',
-        ),
+        (FAILED + "Connection refused\n\tIs the ...",
+         "its server cannot be reached (connection refused)"),
+        (FAILED + 'FATAL:  no such user: "ann"\nMultiple', 'its server says: no such user: "ann"'),
+        (FAILED + 'FATAL:  database "x" does not exist',
+         'its server says: database "x" does not exist'),
         ("connection timeout expired", "connection timeout expired"),
         ("permission denied for table games\nLINE 1", "permission denied for table games"),
         ("odd \x1b[2J", r"odd \x1b[2J"),
         ("", "it gives no reason"),
     ],
-)
-def test_what_a_server_says_becomes_part_of_a_sentence(
-    tmp_path: Path, message: str, said: str
+)  # fmt: skip
+def test_message_of_a_server_becomes_part_of_a_sentence(
+    store: Store, message: str, reason: str
 ) -> None:
-    store = open_store(tmp_path / "games.db")
-    with pytest.raises(StoreError) as trouble, store.write():
+    with pytest.raises(StoreError) as error, store.write():
         raise OperationalError("SELECT 1", {}, Exception(message))
-    assert str(trouble.value) == f"the database {tmp_path / 'games.db'} cannot be used: {said}"
+    assert str(error.value) == f"the database {store.location.name} cannot be used: {reason}"
 
 
-def test_half_of_psycopg_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_wrapper(*_: object, **__: object) -> None:
+def test_psycopg_without_its_library_is_reported_as_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ImportError("no pq wrapper available")
 
-    monkeypatch.setattr(connection, "create_engine", no_wrapper)
+    monkeypatch.setattr(connection, "create_engine", fail)
     with pytest.raises(StoreError, match=r"cannot be used without psycopg: .*pip install "):
         open_store("postgresql://ann@host/games")

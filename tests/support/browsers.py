@@ -179,7 +179,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server for all tests of this process."""
-    server = Server(tmp_path_factory.mktemp("site") / "games.db", popen=subprocess.Popen)
+    server = Server(tmp_path_factory.mktemp("site") / "games.db")
     server.launch()
     try:
         server.wait()
@@ -194,7 +194,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     with ExitStack() as stopping:
 
         def serve(*options: str) -> Server:
-            server = Server(tmp_path / f"games-{token_hex(4)}.db", options, popen=subprocess.Popen)
+            server = Server(tmp_path / f"games-{token_hex(4)}.db", options)
             server.launch()
             stopping.callback(server.stop)
             server.wait()

@@ -201,6 +201,15 @@ class Command:
         done = run_tower(*call, answers=answers, cwd=Path.cwd(), **os.environ)
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
+    def transcribe(self, *calls: str) -> str:
+        """Make some calls; return them with all that they print, for a snapshot."""
+        texts = []
+        for call in calls:
+            code, out, err = self(*shlex.split(call))
+            complaints = "".join(f"! {line}\n" for line in err.splitlines())
+            texts.append(f"$ tower {call}\n{out}{complaints}[exit {code}]\n")
+        return "\n".join(texts)
+
 
 def play_session(name: str) -> str:
     """Run a recorded call with its input, and return its output, errors and exit code."""

@@ -26,10 +26,10 @@ PLAYERS = ((None, None), (None, None), ("perfect", None), (None, "fair"), ("./bo
 GAMES = 300
 
 
-def store_played_games(store: Store) -> None:
-    """Store games of all kinds, some of them in matches, and answers to puzzles."""
+def store_played_games(store: Store, games: int = GAMES) -> None:
+    """Store games of all kinds, 40 more in 10 matches, and 80 answers to puzzles."""
     chance = Random(34)  # noqa: S311 - play, not secrets
-    for number in range(GAMES):
+    for number in range(games):
         _store_game(store, number, chance)
     for number in range(40):
         _store_match_game(store, number, chance)
@@ -45,7 +45,8 @@ def store_played_games(store: Store) -> None:
 def _store_game(store: Store, number: int, chance: Random) -> None:
     book = catalogue.load(chance.choice(catalogue.list_names()))
     game = Game(book.rules, chance.randrange(2))
-    hidden = book.name in {"race", "summit"} and chance.random() < 0.2
+    hides = book.name in {"race", "summit"} and chance.random() < 0.2
+    hidden = hides and "hidden" in book.options
     table = Table(game, book.name, chance.choice(NAMES), hidden=hidden)
     seats = Seats(chance.choice(PLAYERS))
     with store.write() as connection:

@@ -1,11 +1,13 @@
-"""Tables with everything that can have been done at them, and stores to keep them in."""
+"""Tables with everything that can have been done at them, and stores to save them in."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from contextlib import closing
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 from hypothesis import strategies as st
@@ -16,18 +18,42 @@ from number_tower.engine.catalogue import Rulebook
 from number_tower.engine.rules import Rules
 from number_tower.engine.table import Change, Declaration, TableError, check_player_names
 from number_tower.store.database import Store
-from number_tower.store.rows import Seats
-from support import command
+from number_tower.store.rows import Seats, StoredGame
 from support.strategies import any_rules
 
-Command = command.Command
+DRAFT = catalogue.load_named("draft")
+"""The game of most tests of the store."""
 
 
-def open_store(file: Path | str, patience: float = 10.0) -> Store:
-    """Open the store in a file, or at any place by its name."""
-    place = store.find_location(str(file))
-    assert place is not None
-    return Store(place, timeout=patience)
+def open_store(database: Path | str, patience: float = 10.0) -> Store:
+    """Open the store in a file, or at any location by its name."""
+    location = store.find_location(str(database))
+    assert location is not None
+    return Store(location, timeout=patience)
+
+
+def create_database(file: Path) -> Path:
+    """Write a database without games: a copy of one that the product has made."""
+    file.write_bytes(_read_new_database())
+    return file
+
+
+@cache
+def _read_new_database() -> bytes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "games.db")
+        open_store(file).close()
+        return file.read_bytes()
+
+
+def make_draft(*moves: int, names: tuple[str, str] | None = None) -> Table:
+    """Make a table of draft after some moves."""
+    return Table(Game(DRAFT.rules, moves=moves), DRAFT.name, names)
+
+
+def store_draft(opened: Store, *moves: int, names: tuple[str, str] | None = None) -> StoredGame:
+    """Store a new game of draft."""
+    return opened.begin(make_draft(*moves, names=names), DRAFT)
 
 
 def make_own_rulebook(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:
@@ -88,6 +114,6 @@ def any_play(
 
 
 def run_sql(file: Path | str, statement: str) -> list[tuple[Any, ...]]:
-    """Ask a database something behind the store's back, or change it."""
+    """Query or change a database file without the store."""
     with closing(sqlite3.connect(file)) as connection, connection:
         return connection.execute(statement).fetchall()
