@@ -837,7 +837,7 @@ def told_line(claim: Claim, line: str, reason: str) -> bool:
 def _is_best_line(claim: Claim, moves: list[int], placed_by: list[str], ending: str) -> bool:
     position, last, tree = claim.after, claim.me, claim.tree
     for move, name in zip(moves, placed_by, strict=True):
-        if name != claim.names[position.to_move != claim.me]:
+        if name != claim.names[position.to_move != claim.me] or move not in position.legal:
             return False
         if tree.evaluate_move(position, move) != tree.solve(position):
             return False
