@@ -98,13 +98,13 @@ def found_by(
 @settings(max_examples=examples(60))
 @given(
     any_rules(most_blocks=8, largest=16, highest=50),
-    st.none() | st.integers(1, 600),
+    st.integers(1, 600) | st.just(5_000),
     st.booleans(),
     st.sampled_from([1 << 13, 1 << 15, 1 << 20]),
 )
 def test_what_is_found_within_a_limit_does_not_depend_on_how_the_search_is_run(
     rules: Rules,
-    positions: int | None,
+    positions: int,
     plies: bool,  # noqa: FBT001 - drawn
     mib: int,
 ) -> None:
