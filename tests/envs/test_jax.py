@@ -6,6 +6,7 @@ It knows exact values on the device.
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, get_args
@@ -52,6 +53,14 @@ MORE = {
     "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
     "nobody can open, and nobody loses": NO_OPENING.replace({"stuck": "skips"}),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_optimizations() -> Iterator[None]:
+    """Compile with few optimizations: compiling takes longer than running."""
+    jax.config.update("jax_disable_most_optimizations", val=True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", val=False)
 
 
 def start_many(env: JaxEnv, number: int) -> State:
