@@ -267,17 +267,6 @@ def test_refutation_that_reaches_the_target_comes_before_any_other(name: str) ->
                 assert reason.because.kind == "exact"
 
 
-def test_texts_name_exactly_the_facts_of_reasons() -> None:
-    facts = (
-        "block tower player player_s player_is player_has own opponent opponent_s opponent_is "
-        "opponent_has opponent_es their noun why because such such_one target mine theirs left "
-        "modulus last step rounds to_go reach gap whole need most room answer answers reply clause "
-        "rule plan line plies idea topic questions short matching both up_to first end best times "
-        "second rest told spare spare_is"
-    )
-    assert set().union(*(text.fields for text in load_texts().values())) == set(facts.split())
-
-
 def test_coach_has_words_for_every_kind_and_no_others() -> None:
     keys = load_texts().keys()
     kinds = {key.removeprefix("why_") for key in keys if key.startswith("why_")}

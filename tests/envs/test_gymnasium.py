@@ -245,22 +245,18 @@ def test_program_as_opponent_plays_and_is_ended(tmp_path: Path) -> None:
     assert len(note.read_text().split()) == 2
 
 
-def list_seats(env: NumberTowerEnv, seeds: list[int | None]) -> list[int]:
-    return [env.reset(seed=seed)[1]["seat"] for seed in seeds]
-
-
-def test_seat_is_chosen_or_alternates_or_follows_from_the_seed() -> None:
-    assert list_seats(NumberTowerEnv("draft"), [None] * 4) == [0, 0, 0, 0]
-    assert list_seats(NumberTowerEnv("draft", seat=1), [None] * 4) == [1, 1, 1, 1]
-    turns = NumberTowerEnv("draft", seat="alternating")
-    assert list_seats(turns, [None] * 5) == [0, 1, 0, 1, 0]
-    for _ in range(2):
-        assert list_seats(turns, [3, None, None]) == [1, 0, 1]
-    assert list_seats(turns, [*range(6)]) == [0, 1, 0, 1, 0, 1]
-    random = NumberTowerEnv("draft", seat="random")
-    drawn = list_seats(random, [1, *[None] * 30])
-    assert {*drawn} == {0, 1}
-    assert list_seats(random, [1, *[None] * 30]) == drawn
+@pytest.mark.parametrize(
+    ("order", "seeds", "seats"),
+    [
+        (0, [None] * 3, [0, 0, 0]),
+        (1, [None] * 3, [1, 1, 1]),
+        ("alternating", [None] * 3, [0, 1, 0]),
+        ("alternating", [3, None, None], [1, 0, 1]),
+    ],
+)
+def test_seat_follows_its_order(order: Any, seeds: list[int | None], seats: list[int]) -> None:
+    env = NumberTowerEnv("draft", seat=order)
+    assert [env.reset(seed=seed)[1]["seat"] for seed in seeds] == seats
 
 
 def test_info_holds_exact_values_on_request() -> None:

@@ -38,13 +38,14 @@ EXPECTED_WARNINGS = (
 )
 SKIPS = Rules(blocks=(1, 2, 3, 9), towers="own", fit="descending", stuck="skips")
 
-REFUSALS: dict[Refusal, tuple[Rules, tuple[int, ...], int]] = {
-    "used": (FIVE["draft"], (9,), 9),
-    "fit": (FIVE["draft"], (3, 9), 4),
-    "target": (FIVE["race"], (9, 9), 7),
-    "opening": (rules("climb", opening="1-5"), (), 6),
-}
-"""For each reason: rules, moves so far, and a block that is refused for it."""
+REFUSALS: list[tuple[Refusal, Rules, tuple[int, ...], int]] = [
+    ("used", FIVE["draft"], (9,), 8),
+    ("fit", FIVE["draft"], (3, 9), 3),
+    ("target", FIVE["race"], (9, 9), 6),
+    ("opening", rules("climb", opening="1-5"), (), 5),
+    *(("not_a_block", FIVE["draft"], (), action) for action in (-1, 9, 10**30, np.int64(-9))),
+]
+"""Reasons with rules, moves so far, and an action that is refused."""
 
 
 @contextmanager
@@ -136,12 +137,13 @@ def test_player_who_must_skip_is_not_selected() -> None:
     assert playing.observe("player_1")["action_mask"].tolist() == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize(("reason", "case"), REFUSALS.items())
-def test_illegal_action_loses(reason: Refusal, case: tuple[Rules, tuple[int, ...], int]) -> None:
-    played, moves, block = case
+@pytest.mark.parametrize(("reason", "played", "moves", "action"), REFUSALS)
+def test_illegal_action_loses(
+    reason: Refusal, played: Rules, moves: tuple[int, ...], action: int
+) -> None:
     game = Game(played, moves=moves)
     playing = make_env(game)
-    playing.step(played.blocks.index(block))
+    playing.step(action)
     loser, forfeit = game.to_move, {"outcome": "forfeit"}
     assert playing.rewards == {f"player_{loser}": -1, f"player_{1 - loser}": 1}
     assert playing.terminations == {"player_0": True, "player_1": True}
@@ -155,15 +157,7 @@ def test_illegal_action_loses(reason: Refusal, case: tuple[Rules, tuple[int, ...
 
 
 def test_every_reason_to_refuse_an_action_is_listed() -> None:
-    assert {*REFUSALS, "not_a_block", "over"} == {*get_args(Refusal)}
-
-
-@pytest.mark.parametrize("action", [-1, 9, 10**30, -(10**30), np.int64(-9)])
-def test_number_that_is_no_action_loses(action: int) -> None:
-    playing = make_env(Game(FIVE["draft"]))
-    playing.step(action)
-    assert playing.infos["player_0"] == {"outcome": "forfeit", "illegal": "not_a_block"}
-    assert playing.rewards == {"player_0": -1, "player_1": 1}
+    assert {reason for reason, *_ in REFUSALS} | {"over"} == {*get_args(Refusal)}
 
 
 @pytest.mark.parametrize("action", [None, 1.5, "1", [1]])

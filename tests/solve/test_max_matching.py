@@ -10,9 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from number_tower import Rules
-from number_tower.engine.position import Position
-from number_tower.engine.rules import Fit
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.matching import decompose_blocks
 from number_tower.solve.max_matching import (
@@ -91,24 +88,6 @@ def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> No
 @given(small_sets | far_sets, symmetric_fits)
 def test_block_is_missed_if_as_many_pairs_remain_without_it(blocks: list[int], fit: str) -> None:
     check(decompose_blocks(blocks, fit, SearchLimits()), len(blocks), list_fitting(blocks, fit))
-
-
-@given(st.sets(st.integers(1, 30), min_size=1, max_size=7), symmetric_fits)
-def test_opening_wins_if_it_is_missed_and_otherwise_its_partner_does(
-    numbers: set[int], fit: Fit
-) -> None:
-    rules = Rules(blocks=sorted(numbers), fit=fit)
-    found = decompose_blocks(rules.blocks, fit, SearchLimits())
-
-    @cache
-    def lost(position: Position) -> bool:
-        return not any(lost(position.place(block)) for block in position.legal)
-
-    for place, block in enumerate(rules.blocks):
-        after = Position.start(rules).place(block)
-        assert lost(after) == bool(found.missed[place])
-        if not found.missed[place]:
-            assert lost(after.place(rules.blocks[found.partner[place]]))
 
 
 @pytest.mark.parametrize("fit", SYMMETRIC)

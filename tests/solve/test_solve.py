@@ -427,16 +427,6 @@ def test_missing_compiler_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None
     assert solution.value == "win"
 
 
-def test_interpreted_search_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = Position.start(nt.rules("draft", blocks="1-30", target=200))
-    compiled = Search(start, SearchLimits(), plies=False, compiled=True)
-    assert compiled.score(start) > 0
-    monkeypatch.setattr(jit, "is_available", lambda: False)
-    interpreted = Search(start, SearchLimits(), plies=False)
-    assert interpreted.score(start) == compiled.score(start)
-    assert interpreted.positions > 30_000
-
-
 # Limits -------------------------------------------------------------------------------------------
 
 LONG = Game(nt.rules("summit", blocks="1-24", target=235))
