@@ -355,7 +355,7 @@ def test_hint_of_unknown_length_does_not_speak_of_it(blocks: str, moves: tuple[i
 def test_reason_with_many_blocks_sums_them_up(
     room: Sequence[int], snapshot: SnapshotAssertion
 ) -> None:
-    facts = {"mine": 9_000, "most": 8_999, "room": tuple(room)}
+    facts: dict[str, int | Sequence[int]] = {"mine": 9_000, "most": 8_999, "room": tuple(room)}
     text = format_reason(Reason("out_of_reach", 0, 1, facts), opponent="Ben")
     assert len(text) < 300
     assert text == snapshot

@@ -105,8 +105,8 @@ UNTOLD = {"towers", "target", "moves", "movers", "way", "rounds", "whole", "modu
 
 def assert_numbers_are_told(reason: Reason, text: str) -> None:
     """What a reason counts stands in its text, here and in the reason that it refers to."""
-    told = set(re.findall(r"\d+", text))
-    assert str(reason.block) in told
+    numbers = set(re.findall(r"\d+", text))
+    assert str(reason.block) in numbers
     facts = dict(reason.facts)
     if reason.because is not None and reason.kind not in {"forced", "threat_or"}:
         assert_numbers_are_told(reason.because, text)
@@ -116,7 +116,7 @@ def assert_numbers_are_told(reason: Reason, text: str) -> None:
         if isinstance(value, int) and (
             key not in UNTOLD or reason.kind in {"multiple", "made_up_again"}
         ):
-            assert str(value) in told, (key, value, text)
+            assert str(value) in numbers, (key, value, text)
 
 
 CALLS = {
@@ -153,8 +153,8 @@ def assert_introduced(text: str) -> None:
     lines = [line for line in text.splitlines() if not line.startswith("- ")]
     for name, words, before in WORDS_BY_IDEA:
         sentence = re.escape(require_idea(name, "NOUN").introduction).replace("NOUN", "[A-Za-z ]+")
-        found = [number for number, line in enumerate(lines) if re.search(sentence, line)]
-        earlier = "\n".join(lines[: found[0] - before] if found else lines)
+        introductions = [number for number, line in enumerate(lines) if re.search(sentence, line)]
+        earlier = "\n".join(lines[: introductions[0] - before] if introductions else lines)
         assert not re.search(rf"\b(?:{words})", earlier, re.IGNORECASE)
 
 

@@ -42,9 +42,9 @@ def test_sheet_of_any_rules_has_every_block_and_rule(rules: Rules) -> None:
     assert set(counts) == {(seat, str(block)) for seat in seats for block in rules.blocks}
     if rules.supply != "endless":
         assert set(counts.values()) == {1}
-    told = find_part(page, "rules")
-    assert all(sentence in told for sentence in describe_rules(rules))
-    assert ("adds up to" in told) == (rules.target_in_reach is False)
+    text = find_part(page, "rules")
+    assert all(sentence in text for sentence in describe_rules(rules))
+    assert ("adds up to" in text) == (rules.target_in_reach is False)
     assert ("a draw" in find_part(page, "score")) == (rules.stuck == "skips")
     assert summarize_rules(rules) in unescape(page)
     assert page == draw(Rules.from_dict(rules.to_dict()))

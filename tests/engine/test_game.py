@@ -82,6 +82,9 @@ def test_readme_example_works() -> None:
     assert after.undo() == game
 
 
+make_game: Callable[..., Game] = Game
+
+
 def test_first_player_is_a_choice() -> None:
     game = Game(nt.rules("summit"), first=1)
     assert game.to_move == 1
@@ -92,12 +95,12 @@ def test_first_player_is_a_choice() -> None:
     ("call", "error", "problem"),
     [
         *(
-            (partial(Game, first=first), ValueError, "expected 0 or 1")
+            (partial(make_game, first=first), ValueError, "expected 0 or 1")
             for first in (2, -1, True, 1.0, None)
         ),
         (Game().undo, ValueError, "no move"),
         (partial(Game().play, 10**5000), MoveError, "something too long to show cannot be placed"),
-        (partial(Game, "draft"), TypeError, "rules: expected Rules"),
+        (partial(make_game, "draft"), TypeError, "rules: expected Rules"),
         (partial(setattr, Game(), "moves", (1,)), AttributeError, "moves"),
         (partial(setattr, Rules(), "target", 3), AttributeError, "target"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def check_rule_file(folder: Path, text: str, key: str = "") -> None:
     check_refusal(run_tower("play", "evil.toml", cwd=folder), 2, f"tower: evil.toml: {key}")
 
 
-def check_record(folder: Path, change: dict[str, object]) -> None:
+def check_record(folder: Path, change: Mapping[str, object]) -> None:
     (folder / "evil.json").write_text(json.dumps({**RECORD, **change}))
     done = run_tower("review", "--replay", "evil.json", cwd=folder)
     check_refusal(done, 1, "tower: evil.json: ")

@@ -85,7 +85,7 @@ def test_unknown_preset_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("presets", "key", "said"),
+    ("presets", "key", "problem"),
     [
         ("presets = 3", "presets", "expected tables such as [presets.deep]; got 3"),
         ("presets.deep = 3", "presets.deep", "expected a table of options"),
@@ -144,11 +144,11 @@ def test_unknown_preset_is_refused(
     ],
 )
 def test_a_wrong_preset_is_refused_by_key_and_what_was_expected(
-    tmp_path: Path, presets: str, key: str, said: str
+    tmp_path: Path, presets: str, key: str, problem: str
 ) -> None:
     error = refuse(tmp_path, f"{presets}\n[rules]\ntarget = 15\n")
     assert [wrong for wrong, _ in error.mistakes] == [key]
-    assert said in error.problem
+    assert problem in error.problem
     assert str(error).isprintable()
 
 

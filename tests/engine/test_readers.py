@@ -22,6 +22,7 @@ from number_tower.engine.catalogue import (
     parse_toml,
 )
 from number_tower.engine.refusals import Refusal, Unplaceable
+from number_tower.engine.table import Declaration
 from number_tower.words import voice
 from number_tower.words.voice import (
     BOTH,
@@ -54,21 +55,19 @@ def play(book: Rulebook, *blocks: int, first: int = 0) -> Table:
 
 
 def tell_all(table: Table, reader: Reader) -> list[Message]:
-    """Tell a game to its end, and every way in which it could have been given up on the way."""
-    told, voice, start = (
-        list(narrate(table, reader=reader)),
-        get_voice(table.book, reader),
-        (play(table.book)),
-    )
-    for reason in ("resigned", "forfeit", "abandoned"):
+    """Tell a game to its end, and every way in which a player could have ended it early."""
+    voice, start = get_voice(table.book, reader), play(table.book)
+    messages = list(narrate(table, reader=reader))
+    for reason in get_args(Declaration):
         for player in (0, 1):
-            told += voice.tell(start.declare(reason, player))
+            messages += voice.tell(start.declare(reason, player))
     for score in ((2, 1), (1, 2), (1.5, 1.5)):
         ending: MatchMoment = "drawn" if score[0] == score[1] else "won"
         moments: tuple[MatchMoment, ...] = ("start", "game", "score", ending)
         standing = MatchStanding(3, 3, score)
-        told += (voice.tell_match(moment, start, standing) for moment in moments)
-    return [*told, voice.tell_toss(start), voice.tell_undo(start, start.game.legal[0])]
+        messages += (voice.tell_match(moment, start, standing) for moment in moments)
+    undo = voice.tell_undo(start, start.game.legal[0])
+    return [*messages, voice.tell_toss(start), undo]
 
 
 def read_last(table: Table, kind: str) -> list[str]:
@@ -145,8 +144,8 @@ def test_rule_file_may_have_words_for_each_reader(tmp_path: Path) -> None:
         '[voice.spectator]\nplaced = "Seen: {block}"\n[voice.opponent]\nrefused = "No {answer}."',
     )
     table = play(book, 3)
-    told = [next(get_voice(book, reader).tell(table)).text for reader in (BOTH, *READERS)]
-    assert told == ["3!\n", "Yours: 3\n", "Ann places 3.\n", "Seen: 3\n"]
+    texts = [next(get_voice(book, reader).tell(table)).text for reader in (BOTH, *READERS)]
+    assert texts == ["3!\n", "Yours: 3\n", "Ann places 3.\n", "Seen: 3\n"]
     assert get_voice(book, Reader(0)).refuse(table, "used", "3", 3).text == "No 3.\n"
 
 
@@ -182,14 +181,14 @@ def test_wrong_text_for_a_reader_is_refused(text: str, wrong: str, tmp_path: Pat
         Voice(load_voice(tmp_path, text))
 
 
-def test_the_plain_voice_misses_no_reader() -> None:
+def test_plain_voice_has_words_for_every_reader() -> None:
     plain = parse_toml((Path(voice.__file__).with_name("plain.toml")).read_bytes(), "plain.toml")
     moments = {key for key, text in plain.items() if isinstance(text, str)} - {"noun"}
-    told = {moment for moment in moments if moment.partition("_")[0] not in FOR_ALL} - {
+    spoken = {moment for moment in moments if moment.partition("_")[0] not in FOR_ALL} - {
         "turn_stuck"
     }
     same = {"end_level", "end_abandoned", "match_drawn"}
-    refusals = {moment for moment in told if moment.startswith("refused")}
+    refusals = {moment for moment in spoken if moment.startswith("refused")}
     variants = {"turn_hidden"}
     for view, missing in {
         "you": refusals,
@@ -198,4 +197,4 @@ def test_the_plain_voice_misses_no_reader() -> None:
     }.items():
         texts = plain[view]
         assert isinstance(texts, dict)
-        assert told - texts.keys() == missing
+        assert spoken - texts.keys() == missing

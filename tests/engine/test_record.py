@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -15,6 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from number_tower import Game, Table, rules
 from number_tower.engine import catalogue
 from number_tower.engine.record import RecordError, from_json, from_line, read, to_json, to_line
+from number_tower.engine.table import Declaration
 from support.strategies import any_game
 
 a_name = st.text(st.characters(categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=12).map(
@@ -39,7 +40,7 @@ def any_table(draw: st.DrawFn) -> Table:
     if table.outcome is None and draw(st.booleans()):
         table = table.play(game.legal[0]).undo()
     if table.outcome is None and draw(st.booleans()):
-        reason = draw(st.sampled_from(("resigned", "forfeit", "abandoned")))
+        reason = draw(st.sampled_from(get_args(Declaration)))
         table = table.declare(reason, draw(st.integers(0, 1)))
     return table
 

@@ -116,7 +116,7 @@ def test_names_may_be_written_in_any_script(names: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "problem"),
     [
         (("Ann",), "two names"),
         (("Ann", "Ben", "Cem"), "two names"),
@@ -132,6 +132,6 @@ def test_names_may_be_written_in_any_script(names: tuple[str, str]) -> None:
         ("Ab", "two names"),
     ],
 )
-def test_confusing_names_are_refused(names: Any, said: str) -> None:
-    with pytest.raises(TableError, match=said):
+def test_confusing_names_are_refused(names: Any, problem: str) -> None:
+    with pytest.raises(TableError, match=problem):
         Table(Game(), names=names)

@@ -287,8 +287,8 @@ def test_text_tells_everything_since_the_last_action(
     assert text == capsys.readouterr().out == dialogue
     printed.reset()
     printed.step(11)
-    told = "\nPlayer 1 forfeits. Congratulations, Player 2! You have won the game!\n"
-    assert capsys.readouterr().out.endswith(told)
+    ending = "\nPlayer 1 forfeits. Congratulations, Player 2! You have won the game!\n"
+    assert capsys.readouterr().out.endswith(ending)
 
 
 def test_picture_changes_with_the_game() -> None:

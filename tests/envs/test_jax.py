@@ -57,9 +57,9 @@ MORE = {
 @pytest.fixture(scope="module", autouse=True)
 def few_optimizations() -> Iterator[None]:
     """Compile with few optimizations: compiling takes longer than running."""
-    jax.config.update("jax_disable_most_optimizations", val=True)
+    jax.config.update("jax_disable_most_optimizations", val=True)  # type: ignore[no-untyped-call]
     yield
-    jax.config.update("jax_disable_most_optimizations", val=False)
+    jax.config.update("jax_disable_most_optimizations", val=False)  # type: ignore[no-untyped-call]
 
 
 def start_many(env: JaxEnv, number: int) -> State:

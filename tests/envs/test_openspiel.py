@@ -322,7 +322,8 @@ def test_openspiels_solver_finds_the_same_values_everywhere(rules: Rules) -> Non
             assert [state.value(), state.value(1)] == state.returns()
             continue
         values, expected = state.action_values(), table[str(state)]
-        assert state.value() == state.value(mover) == -state.value(1 - mover) == expected.value
+        assert state.value() == state.value(mover) == expected.value
+        assert state.value(1 - mover) == -expected.value
         assert np.array_equal(expected.action_values[legal], values[legal])
         assert np.isneginf(np.delete(values, legal)).all()
 

@@ -112,15 +112,15 @@ def test_learned_values_are_exact(
     monkeypatch.setattr(train, "CURIOUS", 1.0)
     learner, encoder = train.Learner(1), ObservationEncoder(rules)
     learner.learn(pettingzoo.raw_env(rules), 4000)
-    ahead, known = [Position.start(rules)], set()
+    ahead, seen = [Position.start(rules)], set()
     while ahead:
         position = ahead.pop()
-        if position.outcome is not None or position in known:
+        if position.outcome is not None or position in seen:
             continue
-        known.add(position)
+        seen.add(position)
         values = learner.table[encoder.encode(position, position.to_move).tobytes()]
         exact = observation.action_values(position)
         legal = encoder.unpack_mask(position.legal_mask) == 1
         assert np.array_equal(values[legal], exact[legal])
         ahead += map(position.place, position.legal)
-    assert len(known) > 20
+    assert len(seen) > 20

@@ -147,7 +147,7 @@ def test_large_class_where_nearly_all_have_met_is_paired() -> None:
         (
             pair_swiss,
             [1, 2, 3, 4, 5],
-            [Encounter(*pair, (1.0, 0.0)) for pair in ((1, 2), (3, 4), (5, None))],
+            [Encounter(one, other, (1.0, 0.0)) for one, other in ((1, 2), (3, 4), (5, None))],
             [(2, None), (4, None)],
         ),
         (pair_freely, [9], [], [(9, None)]),

@@ -226,8 +226,8 @@ def test_number_of_takebacks_is_limited() -> None:
 
 def test_action_for_an_earlier_game_is_stale_or_a_repetition() -> None:
     second = play().apply(ANN, Resign()).apply(BOTH, Rematch(1))
-    for held, action in ((BOTH, Rematch(1)), (BOTH, Accept(1)), (ANN, MakeOffer("rematch", 1))):
-        assert second.apply(held, action) is second
+    for repeated in (Rematch(1), Accept(1), MakeOffer("rematch", 1)):
+        assert second.apply(BOTH, repeated) is second
     late: list[Action] = [
         Resign(1),
         MakeOffer("takeback", 1),

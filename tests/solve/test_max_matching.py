@@ -64,21 +64,21 @@ def decompose_plainly(size: int, edges: Iterable[Edge]) -> tuple[int, list[bool]
     return most(every), [most(every ^ 1 << vertex) == most(every) for vertex in range(size)]
 
 
-def count_pairs(found: Decomposition) -> int:
-    return sum(other >= 0 for other in found.partner) // 2
+def count_pairs(result: Decomposition) -> int:
+    return sum(other >= 0 for other in result.partner) // 2
 
 
-def check(found: Decomposition, size: int, edges: Sequence[Edge]) -> None:
-    check_matching(found, size, edges)
-    assert (count_pairs(found), list(map(bool, found.missed))) == decompose_plainly(size, edges)
+def check(result: Decomposition, size: int, edges: Sequence[Edge]) -> None:
+    check_matching(result, size, edges)
+    assert (count_pairs(result), list(map(bool, result.missed))) == decompose_plainly(size, edges)
 
 
-def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> None:
-    pairs = {(one, other) for one, other in enumerate(found.partner) if one < other}
-    assert len(found.partner) == len(found.missed) == size
+def check_matching(result: Decomposition, size: int, edges: Iterable[Edge]) -> None:
+    pairs = {(one, other) for one, other in enumerate(result.partner) if one < other}
+    assert len(result.partner) == len(result.missed) == size
     assert pairs <= {(min(edge), max(edge)) for edge in edges}
-    assert all(found.partner[other] == one for one, other in pairs)
-    assert count_pairs(found) == len(pairs)
+    assert all(result.partner[other] == one for one, other in pairs)
+    assert count_pairs(result) == len(pairs)
 
 
 # The blocks of a game -----------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def any_graph(draw: st.DrawFn) -> tuple[int, list[Edge]]:
 def test_decomposition_of_every_graph_of_five_vertices(begin: Callable[..., Decomposition]) -> None:
     every = list(combinations(range(5), 2))
     for chosen in range(1 << len(every)):
-        edges = [edge for place, edge in enumerate(every) if chosen >> place & 1]
+        edges = [edge for bit, edge in enumerate(every) if chosen >> bit & 1]
         check(begin(5, edges), 5, edges)
 
 
@@ -194,10 +194,10 @@ def test_any_vertex_of_an_odd_circle_or_clique_can_be_missed(
     begin: Callable[..., Decomposition], size: int
 ) -> None:
     for edges in (list_circle(size), list(combinations(range(size), 2))):
-        found = begin(size, edges)
-        check_matching(found, size, edges)
-        assert count_pairs(found) == size // 2
-        assert all(found.missed)
+        result = begin(size, edges)
+        check_matching(result, size, edges)
+        assert count_pairs(result) == size // 2
+        assert all(result.missed)
 
 
 SPOKES = [(vertex, vertex + 5) for vertex in range(5)]
@@ -240,26 +240,28 @@ def test_decomposition_proves_that_no_matching_is_larger(fit: str, blocks: Seque
     This holds in every matching.
     """
     edges = list_fitting(blocks, fit)
-    found = decompose_blocks(blocks, fit, SearchLimits())
-    check_matching(found, len(blocks), edges)
+    result = decompose_blocks(blocks, fit, SearchLimits())
+    check_matching(result, len(blocks), edges)
     group = list(range(len(blocks)))
 
-    def leader(place: int) -> int:
-        while group[place] != place:
-            place = group[place]
-        return place
+    def leader(vertex: int) -> int:
+        while group[vertex] != vertex:
+            vertex = group[vertex]
+        return vertex
 
     for one, other in edges:
-        if found.missed[one] and found.missed[other]:
+        if result.missed[one] and result.missed[other]:
             group[leader(one)] = leader(other)
-    groups = sum(found.missed[place] and leader(place) == place for place in range(len(blocks)))
+    groups = sum(
+        result.missed[vertex] and leader(vertex) == vertex for vertex in range(len(blocks))
+    )
     beside = {
         other
         for edge in edges
         for one, other in (edge, edge[::-1])
-        if found.missed[one] > found.missed[other]
+        if result.missed[one] > result.missed[other]
     }
-    assert len(blocks) - 2 * count_pairs(found) == groups - len(beside)
+    assert len(blocks) - 2 * count_pairs(result) == groups - len(beside)
 
 
 # Time and room ------------------------------------------------------------------------------------

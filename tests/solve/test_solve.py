@@ -134,7 +134,7 @@ def test_rules_that_no_theory_covers(rules: Rules, name: str) -> None:
 def test_length_of_a_draw_survives_many_skips_in_a_row(
     name: str, left: tuple[list[int], list[int]], top: int
 ) -> None:
-    rules = Rules({*left[0], *left[1], top}, supply="own", fit="related", stuck="skips")
+    rules = Rules(sorted({*left[0], *left[1], top}), supply="own", fit="related", stuck="skips")
     masks = rules.mask(left[0]), rules.mask(left[1])
     position = Position(rules, masks, (top, top), (top, top), 0)
     check(SEARCHES[name](position), [position])

@@ -35,7 +35,7 @@ EAGER: dict[str, int] = {
 
 
 class Way(NamedTuple):
-    """One way to run a search: what is compiled and when, in which slices, and who looks on."""
+    """One way to run a search: compiled or not, from when, in which slices, with progress."""
 
     compiled: bool
     after: int
@@ -57,7 +57,7 @@ WAYS = {
 
 @contextmanager
 def run_in(way: Way, **constants: int) -> Iterator[None]:
-    """Run all searches in some way, with some constants of the search changed."""
+    """Run all searches in one way, with these constants of the search."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jit, "is_available", lambda: way.compiled)
         patch.setattr(jit, "is_loaded", lambda: False)
@@ -185,7 +185,7 @@ def choose(way: Way, game: Game, level: str, seed: int) -> tuple[int, str]:
 
 @pytest.fixture
 def forgetful() -> Iterator[None]:
-    """What is known of games is forgotten afterwards."""
+    """Forget all games afterwards."""
     yield
     get_knowledge.cache_clear()
 
@@ -195,7 +195,7 @@ def forgetful() -> Iterator[None]:
 def test_level_plays_the_same_in_every_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = set()
+    solved = set()
 
     @settings(max_examples=examples(25))
     @given(
@@ -219,10 +219,10 @@ def test_level_plays_the_same_in_every_way(
         ways = ("interpreted", "compiled", "compiled soon")
         choices = {choose(WAYS[name], game, level, seed) for name in ways}
         assert len(choices) == 1
-        known.add(choices.pop()[1] == "")
+        solved.add(choices.pop()[1] == "")
 
     holds()
-    assert known == {True, False}, "some positions were solved within the limit, and some were not"
+    assert solved == {True, False}, "some positions were solved within the limit, and some were not"
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -277,11 +277,11 @@ def test_known_plies_of_the_start_stay_known(
     search = Search(start, SearchLimits(), plies=True)
     search.score(start, nt.solve(start, plies=False).value)
     monkeypatch.setattr(matching, "_MAX_PLY_POSITIONS", search.positions + 1)
-    known = Knowledge(rules)
+    knowledge = Knowledge(rules)
     positions = [
         start.place(first).place(second)
         for first in start.legal
         for second in start.place(first).legal
     ]
-    solutions = [known.solve(position) for position in positions]
+    solutions = [knowledge.solve(position) for position in positions]
     assert all(solution is not None and solution.plies is not None for solution in solutions)

@@ -29,10 +29,10 @@ def try_all(numbers: list[int], total: int) -> int | None:
 
 @st.composite
 def sums(draw: st.DrawFn, numbers: st.SearchStrategy[list[int]]) -> tuple[list[int], int]:
-    """Some numbers, and a total that some of them may have."""
+    """Draw numbers, and a total that a part of them may have."""
     chosen = draw(numbers)
-    some = draw(st.sets(st.sampled_from(chosen), min_size=1))
-    total = sum(some) + draw(st.sampled_from([0, 0, 0, 1, chosen[0], chosen[-1] - chosen[0]]))
+    parts = draw(st.sets(st.sampled_from(chosen), min_size=1))
+    total = sum(parts) + draw(st.sampled_from([0, 0, 0, 1, chosen[0], chosen[-1] - chosen[0]]))
     return chosen, total
 
 
@@ -128,9 +128,9 @@ def test_races_in_large_steps_are_solved_to_their_end(
     first: int, step: int, number: int, fit: Any, supply: Any, data: st.DataObject
 ) -> None:
     blocks = range(first, first + step * number, step)
-    some = data.draw(st.lists(st.sampled_from(blocks), min_size=1, max_size=4, unique=True))
-    rules = Rules(blocks, supply, "own", fit, target=sum(some))
-    assume(sum(some) // first < 12)
+    parts = data.draw(st.lists(st.sampled_from(blocks), min_size=1, max_size=4, unique=True))
+    rules = Rules(blocks, supply, "own", fit, target=sum(parts))
+    assume(sum(parts) // first < 12)
     plain, position = PlainSolver(), Position.start(rules)
     while position.legal:
         assert nt.solve(position, memory=64).worth == plain.evaluate(position)
