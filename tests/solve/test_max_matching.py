@@ -1,4 +1,4 @@
-"""Whom to answer with: blocks that some maximum matching misses, and everyone else's partner."""
+"""Matchings: blocks that a maximum matching can miss, and the partners of all others."""
 
 from __future__ import annotations
 
