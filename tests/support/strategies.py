@@ -35,7 +35,7 @@ def any_rules(
     highest: int = 40,
     beyond: bool = False,
 ) -> Rules:
-    """Draw rules from the whole vocabulary, small enough to be searched, without those that never end.
+    """Draw rules from the whole vocabulary that end and are small enough to be searched.
 
     With `beyond`, the target is higher than any tower can get, and blocks run out.
     """
