@@ -24,21 +24,21 @@ def start(rules: Rules) -> Table:
 @given(any_rules())
 def test_the_openings_that_are_said_to_win_are_those_that_win(rules: Rules) -> None:
     analysis = analyse_table(start(rules), SLOW)
-    said = " ".join(describe_start(analysis, "block"))
+    text = " ".join(describe_start(analysis, "block"))
     game = Game(rules)
     if game.outcome is not None:
-        assert said == analysis.verdict
+        assert text == analysis.verdict
         assert suggest_changes(analysis, "block").startswith(
             "The first player cannot place any block."
         )
         return
     values = {block: worth.value for block, worth in solve(game).moves.items()}
     wins = [block for block, value in values.items() if value == "win"]
-    assert ("The player who starts can win" in said) == bool(wins)
-    assert ("Every first move wins." in said) == (len(wins) == len(values))
+    assert ("The player who starts can win" in text) == bool(wins)
+    assert ("Every first move wins." in text) == (len(wins) == len(values))
     if 0 < len(wins) < len(values):
-        assert f"{len(wins)} of {len(values)} first moves win" in said
-        assert f": {summarize_numbers(wins, ', ')}." in said
+        assert f"{len(wins)} of {len(values)} first moves win" in text
+        assert f": {summarize_numbers(wins, ', ')}." in text
     matters = len({*values.values()}) > 1 and not any(game.play(block).outcome for block in wins)
     assert (suggest_changes(analysis, "block") == "") == matters
 
@@ -55,9 +55,9 @@ def test_the_openings_that_are_said_to_win_are_those_that_win(rules: Rules) -> N
     ],
 )
 def test_dull_games_get_advice(rules: Rules, advice: str) -> None:
-    said = suggest_changes(analyse_table(start(rules), SLOW), "block")
-    assert said.startswith(advice)
-    assert bool(said) == bool(advice)
+    text = suggest_changes(analyse_table(start(rules), SLOW), "block")
+    assert text.startswith(advice)
+    assert bool(text) == bool(advice)
 
 
 def test_what_is_not_found_out_is_not_guessed() -> None:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import count
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 import number_tower as nt
-from number_tower import Game, NotSolvedError, Outcome, Position, Rules, Solution
+from number_tower import Game, NotSolvedError, Position, Rules, Solution
 from number_tower.coach import review as reviews
 from number_tower.coach.review import Accuracy, GameReview, ReviewText, review
 from number_tower.engine import record
@@ -30,7 +33,7 @@ from number_tower.solve.worth import Solver
 from number_tower.terminal.cli import main
 from number_tower.terminal.cli.commands import review as reviewing
 from number_tower.terminal.cli.terminal import Terminal
-from support.command import GOLDEN, ROOT, plain_environment, run_tower
+from support.command import GOLDEN, ROOT, plain_environment
 from support.sizes import examples
 from support.strategies import any_rules
 
@@ -61,25 +64,15 @@ def small_games(draw: st.DrawFn) -> Game:
     return game
 
 
-def printed(*arguments: str) -> str:
-    """What `tower review` prints, without starting it anew."""
+def print_review(*arguments: str) -> str:
+    """Return what `tower review` prints, run in this process."""
     with redirect_stdout(StringIO()) as out:
         assert main.main(["review", *arguments]) == 0
     return out.getvalue()
 
 
-def screen_with(**changed: object) -> Terminal:
-    screen = type(
-        "Screen", (Terminal,), {"columns": changed.pop("columns")} if "columns" in changed else {}
-    )()
-    for key, value in changed.items():
-        setattr(screen, key, value)
-    assert isinstance(screen, Terminal)
-    return screen
-
-
-def reviewed(ref: str) -> GameReview:
-    table = record.from_line(ref)
+def review_line(line: str) -> GameReview:
+    table = record.from_line(line)
     return review(table.game, declared=table.declared)
 
 
@@ -90,40 +83,34 @@ def reviewed(ref: str) -> GameReview:
 @few
 def test_every_move_is_judged_as_the_solver_judges_it(game: Game) -> None:
     seen = review(game)
-    positions = [each.position for each in game.history()]
-    solutions = [nt.solve(position) for position in positions]
+    solutions = [nt.solve(before.position) for before in game.history()]
     assert list(seen.worths) == [solution.worth for solution in solutions]
-    assert len(seen.moves) == len(game.moves)
-    for place, move in enumerate(seen.moves):
-        solution = solutions[place]
-        values = {worth.value for worth in solution.moves.values()}
-        assert (move.ply, move.player, move.block) == (
-            place + 1,
-            game.movers[place],
-            game.moves[place],
-        )
-        assert move.before == solution.worth
-        assert move.after == solution.moves[move.block]
-        assert move.mattered == (len(values) > 1)
-        assert move.forced == (len(solution.moves) == 1)
-        assert move.cost == POINTS[solution.value] - POINTS[solution.moves[move.block].value]
+    assert [move.ply for move in seen.moves] == list(range(1, len(game.moves) + 1))
+    for move, solution, player, block in zip(
+        seen.moves, solutions, game.movers, game.moves, strict=False
+    ):
+        worths = solution.moves
+        assert (move.player, move.block) == (player, block)
+        assert (move.before, move.after) == (solution.worth, worths[block])
+        assert move.mattered == (len({worth.value for worth in worths.values()}) > 1)
+        assert move.forced == (len(worths) == 1)
+        assert move.cost == POINTS[solution.value] - POINTS[worths[block].value]
         assert move.mistake == (move.cost > 0)
-        if move.mistake:
-            ranks = [solution.moves[block].rank for block in move.best]
-            assert {*move.best} == {
-                b for b, worth in solution.moves.items() if worth.value == solution.value
-            }
-            assert ranks == sorted(ranks, reverse=True)
-            assert move.reason is not None
-            assert move.refutation is not None
-            assert (move.reason.block, move.refutation.block) == (move.best[0], move.block)
-        else:
+        if not move.mistake:
             assert (move.best, move.reason, move.refutation) == ((), None, None)
+            continue
+        good = [other for other, worth in worths.items() if worth.value == solution.value]
+        assert sorted(move.best) == good
+        ranks = [worths[other].rank for other in move.best]
+        assert ranks == sorted(ranks, reverse=True)
+        assert move.reason is not None
+        assert move.refutation is not None
+        assert (move.reason.block, move.refutation.block) == (move.best[0], block)
 
 
 @given(small_games())
 @few
-def test_the_line_of_values_changes_at_mistakes_and_nowhere_else(game: Game) -> None:
+def test_values_change_at_mistakes_and_nowhere_else(game: Game) -> None:
     seen = review(game)
     assert seen.unsolved == 0
     for move, before, after in zip(seen.moves, seen.values, seen.values[1:], strict=False):
@@ -149,46 +136,33 @@ def test_the_line_of_values_changes_at_mistakes_and_nowhere_else(game: Game) -> 
 
 @given(SMALL, st.integers(0, 1))
 @few
-def test_whoever_plays_the_best_moves_makes_no_mistake(rules: Rules, first: int) -> None:
-    game = Game(rules, first)
-    for block in nt.solve(game).line():
-        game = game.play(block)
-    seen = review(game)
+def test_best_moves_are_no_mistakes(rules: Rules, first: int) -> None:
+    start = Game(rules, first)
+    seen = review(Game(rules, first, tuple(nt.solve(start).line())))
     assert not seen.mistakes
     assert seen.turning_point is None
     assert all(accuracy.fraction in {None, 1.0} for accuracy in seen.accuracy)
 
 
-def test_a_player_who_moves_again_after_a_skip_is_judged_from_their_own_side() -> None:
-    seen = reviewed("draft:9,5,1,3,2")
+def test_player_who_moves_again_after_a_skip_is_judged_from_the_same_side() -> None:
+    seen = review_line("draft:9,5,1,3,2")
     assert [move.skips for move in seen.moves] == [False, False, False, True, False]
     assert [move.player for move in seen.moves[3:]] == [1, 1]
     assert seen.values == (1, 1, 1, -1, 0, 0)
     assert [move.mark for move in seen.moves] == ["", "", "??", "?", ""]
 
 
-def test_accuracy_is_not_counted_where_nothing_mattered() -> None:
+def test_accuracy_is_unknown_where_nothing_mattered() -> None:
     assert Accuracy(0, 0).fraction is None
     assert Accuracy(3, 4).fraction == 0.75
-    assert reviewed("draft:9,8,6").accuracy == (Accuracy(2, 2), Accuracy(0, 0))
-
-
-def test_a_result_by_word_is_the_outcome_and_the_position_keeps_its_value() -> None:
-    seen = reviewed("draft(resigned=1):9")
-    assert seen.outcome == Outcome(1, "resigned")
-    assert seen.values == (1, 1)
-
-
-def test_a_game_without_a_move_has_a_value_and_nothing_else() -> None:
-    seen = review(Game(nt.rules("race")))
-    assert (seen.moves, seen.values, seen.turning_point) == ((), (1,), None)
+    assert review_line("draft:9,8,6").accuracy == (Accuracy(2, 2), Accuracy(0, 0))
 
 
 # What is not known --------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+def unsolved(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """After how many of its nine blocks a game's position is not solved."""
     plies: set[int] = set()
 
@@ -201,9 +175,14 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     return plies
 
 
-def test_what_is_not_solved_stays_unknown_and_is_not_counted(forgotten: set[int]) -> None:
-    forgotten.add(1)
-    seen = reviewed("factor:6,3,9,1,8,4,2")
+FACTOR = "factor:6,3,9,1,8,4,2"
+
+
+def test_position_that_is_not_solved_stays_unknown_and_is_not_counted(
+    unsolved: set[int], snapshot: SnapshotAssertion
+) -> None:
+    unsolved.add(1)
+    seen, text = review_line(FACTOR), ReviewText(("A", "B"))
     assert seen.values == (1, None, 1, 1, 1, 1, 1, 1)
     first, second, *others = seen.moves
     assert (first.before is None, first.after, first.mistake) == (False, None, False)
@@ -211,32 +190,24 @@ def test_what_is_not_solved_stays_unknown_and_is_not_counted(forgotten: set[int]
     assert all(move.before and move.after for move in others)
     assert seen.accuracy == (Accuracy(2, 2), Accuracy(0, 0))
     assert seen.turning_point is None
-    assert (
-        ReviewText(("A", "B")).format_turning_point(seen)
-        == "Whether there was a turning point is not known."
-    )
-    assert ReviewText(("A", "B")).format_unsolved(seen) == (
-        "1 of 8 positions was not solved in its time: nothing is said or counted there."
-    )
+    assert (text.format_turning_point(seen), text.format_unsolved(seen)) == snapshot
 
 
-def test_a_turning_point_is_known_when_all_after_it_is_known(forgotten: set[int]) -> None:
-    forgotten.add(0)
-    turning = reviewed("factor:6,3,9,1,8,4,2").turning_point
+def test_turning_point_is_known_when_all_positions_after_it_are(unsolved: set[int]) -> None:
+    unsolved.add(0)
+    turning = review_line(FACTOR).turning_point
     assert turning is not None
     assert turning.ply == 2
 
 
-def test_earlier_positions_are_left_alone_after_two_that_were_not_solved(
-    forgotten: set[int],
-) -> None:
-    forgotten.update({3, 4})
-    assert reviewed("factor:6,3,9,1,8,4,2").values == (None, None, None, None, None, 1, 1, 1)
-    forgotten.symmetric_difference_update({2, 3})
-    assert reviewed("factor:6,3,9,1,8,4,2").values == (1, -1, None, 1, None, 1, 1, 1)
+def test_search_stops_before_two_positions_that_are_not_solved(unsolved: set[int]) -> None:
+    unsolved.update({3, 4})
+    assert review_line(FACTOR).values == (None, None, None, None, None, 1, 1, 1)
+    unsolved.symmetric_difference_update({2, 3})
+    assert review_line(FACTOR).values == (1, -1, None, 1, None, 1, 1, 1)
 
 
-def test_the_time_is_given_to_each_position_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_is_counted_anew_for_each_position(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     monkeypatch.setattr(limits, "perf_counter", lambda: float(next(ticks)))
     game = record.from_line("summit(target=60,blocks=1-12):12,11,10,9").game
@@ -250,19 +221,22 @@ def test_the_time_is_given_to_each_position_anew(monkeypatch: pytest.MonkeyPatch
     assert review(game, seconds=1).values == (None,) * 5
 
 
-def test_the_command_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("form", [["--json"], ["--html", "-"], []], ids=["json", "html", "text"])
+def test_command_shows_what_it_does_not_know(
+    form: list[str], monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     # As if nothing could be solved.
     monkeypatch.setattr(reviews._PositionSolver, "solve", lambda *_: None)  # noqa: SLF001
-    text = printed("race:7,8,5,5,3")
-    assert "unknown -> unknown" in text
-    assert "unknown -> win" in text
-    assert "5 of 6 positions were not solved in their time" in text
-    assert "no move known to be important" in text
-    document = json.loads(printed("race:7,8,5,5,3", "--json"))
-    assert document["values"] == [None, None, None, None, None, "win"]
-    assert document["review"][0]["before"] is document["review"][0]["mistake"] is None
-    assert document["unsolved"] == 5
-    assert printed("race:7,8,5,5,3", "--html", "-").count("unknown\n") == 5
+    printed = print_review("race:7,8,5,5,3", *form)
+    if "--json" in form:
+        document = json.loads(printed)
+        assert document["values"] == [None, None, None, None, None, "win"]
+        assert document["review"][0]["before"] is document["review"][0]["mistake"] is None
+        assert document["unsolved"] == 5
+    elif "--html" in form:
+        assert printed.count("unknown\n") == 5
+    else:
+        assert printed == snapshot
 
 
 # Told ---------------------------------------------------------------------------------------------
@@ -276,100 +250,62 @@ GOLDEN_REVIEWS = [
 
 @pytest.mark.parametrize(("name", "kind"), GOLDEN_REVIEWS)
 def test_reviews_are_as_they_were(name: str, kind: str) -> None:
-    assert golden(name, kind) == (REVIEWS / f"{name}.{kind}").read_text(encoding="utf-8")
+    assert record_review(name, kind) == (REVIEWS / f"{name}.{kind}").read_text(encoding="utf-8")
 
 
-def golden(name: str, kind: str) -> str:
+def record_review(name: str, kind: str) -> str:
     if kind == "json":
         return (
-            json.dumps(json.loads(printed(REFS[name], "--json")), indent=1, ensure_ascii=False)
+            json.dumps(json.loads(print_review(REFS[name], "--json")), indent=1, ensure_ascii=False)
             + "\n"
         )
-    return printed(REFS[name], *(["--html", "-"] if kind == "html" else []))
+    return print_review(REFS[name], *(["--html", "-"] if kind == "html" else []))
 
 
-def test_all_columns_stand_below_each_other() -> None:
-    rows = [line for line in printed("climb:7,10,13,18,20,24,26,30").splitlines() if "->" in line]
-    assert len(rows) == 9
-    assert len({row.index("->") for row in rows[1:]}) == 1
-    assert {row.index("??") for row in rows if "??" in row} == {rows[1].index("??")}
+LONG = f"rules(blocks=1-500,fit=ascending,step=3):{','.join(map(str, range(1, 501)))}"
 
 
 @pytest.mark.parametrize(
-    ("ref", "headline"),
+    "line",
     [
-        ("draft:9,8,6", "Player 1 wins: Player 1's tower is exactly 15."),
-        ("climb:30", "Player 1 wins: Player 2 cannot place a number."),
-        ("draft:6,5,1,3,2", "Player 2 wins: Player 2's tower is higher, 10 to 7."),
-        ("draft:9,5,1,3,2", "A draw: no tower is higher."),
-        ("rules(stuck=skips,fit=descending,blocks=1-3):1", "A draw: no tower is higher."),
-        ("draft(forfeit=1):9", "Player 2 wins: Player 1 forfeited."),
-        ("draft(names=Ann,Ben,resigned=2):9", "Ann wins: Ben resigned."),
-        ("draft(abandoned=yes):9", "Nobody wins: the game was abandoned."),
-        ("draft:9,8", "Unfinished after 2 moves: it is Player 1's turn."),
-        ("draft:", "No move has been made yet: it is Player 1's turn."),
+        *("draft:9,8,6", "climb:30", "draft:6,5,1,3,2", "draft:9,5,1,3,2", "draft(forfeit=1):9"),
+        *("rules(stuck=skips,fit=descending,blocks=1-3):1", "draft(names=Ann,Ben,resigned=2):9"),
+        *("draft(abandoned=yes):9", "draft:9,8", "draft:", "draft(resigned=1):9"),
+        *("draft(forfeit=2):9,5,1,3", "draft(resigned=1):1", LONG),
     ],
+    ids=lambda line: line[:50],
 )
-def test_the_first_line_says_how_it_ended(ref: str, headline: str) -> None:
-    assert printed(ref).splitlines()[0] == headline
+def test_headline_and_turning_point_are_as_recorded(line: str, snapshot: SnapshotAssertion) -> None:
+    table, text = record.from_line(line), ReviewText(("Player 1", "Player 2"))
+    seen = review_line(line)
+    assert (text.format_headline(seen), text.format_turning_point(seen)) == snapshot
+    assert len(seen.moves) == len(table.game.moves)
 
 
-def test_giving_up_what_was_not_lost_is_the_turning_point() -> None:
-    assert "Turning point: Player 1 was winning when Player 1 resigned.\n" in printed(
-        "draft(resigned=1):9"
-    )
-    assert "Turning point: the game was a draw when Player 2 forfeited.\n" in printed(
-        "draft(forfeit=2):9,5,1,3"
-    )
-    assert "Turning point: move 1, Player 1's 1. From then on Player 2" in printed(
-        "draft(resigned=1):1"
-    )
+def test_colour_adds_nothing_to_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = print_review("draft:9,5,1,3,2")
+    terminal = Terminal()
+    terminal.colour = True
+    monkeypatch.setattr(main, "Terminal", lambda **_: terminal)
+    coloured = print_review("draft:9,5,1,3,2")
+    assert coloured != plain
+    assert re.sub(r"\033\[[0-9;]*m", "", coloured) == plain
 
 
-def test_a_game_of_five_hundred_moves_is_gone_through() -> None:
-    moves = ",".join(map(str, range(1, 501)))
-    text = printed(f"rules(blocks=1-500,fit=ascending,step=3):{moves}")
-    assert text.count(" -> ") == 501
-    assert "Turning point: move 499, Player 1's 499." in text
-
-
-def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = printed("draft:9,5,1,3,2")
-    monkeypatch.setattr(main, "Terminal", lambda **_: screen_with(colour=True))
-    text = printed("draft:9,5,1,3,2")
-    assert "\033[" in text
-    assert text != plain
-    assert "".join(piece.partition("m")[2] for piece in f"m{text}".split("\033[")) == plain
-
-
-def test_long_sentences_are_broken_between_words_on_a_terminal(
+def test_long_sentences_are_broken_at_the_width_of_the_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(main, "Terminal", lambda **_: screen_with(columns=60))
-    assert max(map(len, printed("draft:9,5,1,3,2").splitlines())) <= 60
+    narrow = type("NarrowTerminal", (Terminal,), {"columns": 60})
+    monkeypatch.setattr(main, "Terminal", lambda **_: narrow())
+    assert max(map(len, print_review("draft:9,5,1,3,2").splitlines())) <= 60
 
 
 # As JSON ------------------------------------------------------------------------------------------
 
 
-def test_the_document_holds_all_of_it_with_seats_from_one() -> None:
-    document = json.loads(printed("draft(names=Ann,Ben,first=2):9,5,1,3,2", "--json"))
-    assert (document["game"], document["names"], document["first"]) == ("draft", ["Ann", "Ben"], 2)
-    assert document["moves"] == [9, 5, 1, 3, 2]
-    assert document["result"] == {"winner": None, "reason": "level"}
-    assert document["values"] == ["loss", "loss", "loss", "win", "draw", "draw"]
-    assert [move["player"] for move in document["review"]] == [2, 1, 2, 1, 1]
-    assert document["review"][2]["mark"] == "??"
-    assert document["review"][2]["best"][0] == 6
-    assert document["review"][2]["reason"] == "That takes Ben's tower to exactly 15."
-    assert document["review"][2]["before"] == {"value": "win", "plies": 1}
-    assert document["turning_point"] == 4
-    assert document["accuracy"][1] == {"player": 2, "kept": 1, "mattered": 2, "fraction": 0.5}
-
-
-def test_every_key_of_the_document_is_documented() -> None:
+def test_every_key_of_the_json_is_documented() -> None:
     page = (ROOT / "docs/how-to/review.md").read_text()
-    document = json.loads(printed("draft:9,5,1,3,2", "--json"))
+    document = json.loads(print_review("draft:9,5,1,3,2", "--json"))
     for entry in (document, document["result"], document["review"][0], document["accuracy"][0]):
         assert {key for key in entry if f"`{key}`" not in page} == set()
 
@@ -377,83 +313,66 @@ def test_every_key_of_the_document_is_documented() -> None:
 # Kept in a file -----------------------------------------------------------------------------------
 
 
-def test_the_page_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -> None:
-    path = tmp_path / "game.html"
-    text = printed("draft:9,8,6", "--html", str(path))
-    assert text == printed("draft:9,8,6") + f"\nPage saved to {path}.\n"
-    assert path.read_text() == printed("draft:9,8,6", "--html", "-")
-    assert printed("race:7", "--json", "--html", str(path), "--force") == printed(
-        "race:7", "--json"
-    )
-    assert path.read_text() == printed("race:7", "--html", "-")
-    assert os.listdir(tmp_path) == ["game.html"]
+def test_page_is_saved_in_a_file(tmp_path: Path) -> None:
+    path, saved = tmp_path / "game.html", tmp_path / "game.json"
+    saved.write_text(record.to_json(record.from_line("draft:9,8,6")))
+    text = print_review(str(saved), "--html", str(path))
+    assert text == print_review("draft:9,8,6") + f"\nPage saved to {path}.\n"
+    assert path.read_text() == print_review("draft:9,8,6", "--html", "-")
+    document = print_review("race:7", "--json", "--html", str(path), "--force")
+    assert document == print_review("race:7", "--json")
+    assert path.read_text() == print_review("race:7", "--html", "-")
+    assert sorted(os.listdir(tmp_path)) == ["game.html", "game.json"]
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"),
+    ("call", "problem"),
     [
-        ("nowhere/game.html", "there is no folder"),
-        ("folder", "is not a file that a page can be saved to"),
-        ("notes.txt", "exists already; choose another file, or add --force to replace it"),
+        ("--html nowhere/game.html", "there is no folder"),
+        ("--html folder", "is not a file that a page can be saved to"),
+        ("--html notes.txt", "exists already; choose another file, or add --force to replace it"),
+        ("--json --html -", "cannot both be printed"),
     ],
 )
-def test_where_no_page_can_be_kept_it_is_said_before_any_work(
+def test_page_that_cannot_be_saved_is_refused_before_any_work(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    name: str,
+    call: str,
     problem: str,
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").write_text("do not lose this")
     monkeypatch.setattr(reviewing, "review", None)
-    assert main.main(["review", "race:7", "--html", str(tmp_path / name) if name else ""]) == 2
+    monkeypatch.chdir(tmp_path)
+    assert main.main(["review", "race:7", *call.split()]) == 2
     assert problem in capsys.readouterr().err
     assert (tmp_path / "notes.txt").read_text() == "do not lose this"
 
 
-def test_a_page_that_cannot_be_written_leaves_the_one_before(
+def test_page_that_cannot_be_written_leaves_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "game.html"
     path.write_text("<p>")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", full)
+    monkeypatch.setattr("os.replace", Mock(side_effect=OSError(28, "No space left on device")))
     assert main.main(["review", "race:7", "--html", str(path), "--force"]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err) == (
-        "",
-        f"tower: the page cannot be saved to {path}: No space left on device\n",
-    )
+    problem = f"tower: the page cannot be saved to {path}: No space left on device\n"
+    assert capsys.readouterr() == ("", problem)
     assert path.read_text() == "<p>"
     assert os.listdir(tmp_path) == ["game.html"]
 
 
-def test_two_things_cannot_be_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["review", "race:7", "--json", "--html", "-"]) == 2
-    assert "cannot both be printed" in capsys.readouterr().err
-
-
-def test_the_command_reviews_a_record_in_a_file(tmp_path: Path) -> None:
-    (tmp_path / "game.json").write_text(record.to_json(record.from_line(REFS["race"])))
-    done = run_tower("review", str(tmp_path / "game.json"))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == printed(REFS["race"])
-
-
-def test_a_page_survives_any_encoding_of_the_output() -> None:
+def test_page_survives_any_encoding_of_the_output() -> None:
     environment = plain_environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     done = subprocess.run(
         [sys.executable, "-m", "number_tower", "review", REFS["summit-odd-names"], "--html", "-"],
         capture_output=True, check=True, env=environment,
     )  # fmt: skip
-    assert done.stdout.decode() == printed(REFS["summit-odd-names"], "--html", "-")
+    assert done.stdout.decode() == print_review(REFS["summit-odd-names"], "--html", "-")
 
 
 if __name__ == "__main__":
     REVIEWS.mkdir(parents=True, exist_ok=True)
-    for each, suffix in GOLDEN_REVIEWS:
-        (REVIEWS / f"{each}.{suffix}").write_text(golden(each, suffix), encoding="utf-8")
+    for game, suffix in GOLDEN_REVIEWS:
+        (REVIEWS / f"{game}.{suffix}").write_text(record_review(game, suffix), encoding="utf-8")

@@ -63,16 +63,21 @@ def count_words(sentence: str) -> int:
     return len(LISTS.sub("1", sentence).split())
 
 
-def texts(solution: Solution) -> Iterator[tuple[str, Reason | None]]:
+def list_texts(solution: Solution) -> Iterator[tuple[str, Reason | None]]:
     """Everything that is said about a position, with the reason that it gives."""
-    given = hint(solution)
-    yield given.nudge("Number Block"), None
-    yield given.name_move(), None
-    yield given.why("Player 2", "Number Block"), given.reason
+    move = hint(solution)
+    yield move.nudge("Number Block"), None
+    yield move.name_move(), None
+    yield move.why("Player 2", "Number Block"), move.reason
     for block in solution.position.legal:
         reason = explain_move(solution, block)
         yield format_sentence(reason, "Player 2", "Number Block"), reason
         yield format_sentence(reason, "Player 2", "Number Block", player="Player 1"), reason
+
+
+def check_lengths(text: str) -> None:
+    for sentence in split_sentences(text):
+        assert count_words(sentence) <= MOST_WORDS, text
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -80,10 +85,8 @@ def test_sentences_are_short_and_have_their_numbers(name: str) -> None:
     whole = nt.solve(Game(nt.rules(name)))
     for position in random_positions(name, size(40, 400)):
         solution = whole.of(position)
-        for text, reason in texts(solution):
-            assert all(count_words(sentence) <= MOST_WORDS for sentence in split_sentences(text)), (
-                text
-            )
+        for text, reason in list_texts(solution):
+            check_lengths(text)
             assert len(split_sentences(text)) <= MOST_SENTENCES, text
             assert not NAMES_OF_IDEAS.search(text), text
             if reason is not None:
@@ -91,32 +94,19 @@ def test_sentences_are_short_and_have_their_numbers(name: str) -> None:
             else:
                 assert not re.search(r"\bround", text), text
         for block in position.legal:
-            details = format_details(explain_move(solution, block), opponent="Player 2")
-            assert all(
-                count_words(sentence) <= MOST_WORDS for sentence in split_sentences(details)
-            ), details
+            check_lengths(format_details(explain_move(solution, block), opponent="Player 2"))
 
 
-UNTOLD = {
-    "towers",
-    "target",
-    "moves",
-    "movers",
-    "way",
-    "rounds",
-    "whole",
-    "modulus",
-    "step",
-    "last",
-    "spare",
+UNTOLD = {"towers", "target", "moves", "movers", "way", "rounds", "whole", "modulus", "step"} | {
+    *("last", "spare")
 }
-"""Facts that some of the texts do not need."""
+"""Facts that texts may leave out."""
 
 
 def assert_numbers_are_told(reason: Reason, text: str) -> None:
     """What a reason counts stands in its text, here and in the reason that it refers to."""
-    told = set(re.findall(r"\d+", text))
-    assert str(reason.block) in told
+    numbers = set(re.findall(r"\d+", text))
+    assert str(reason.block) in numbers
     facts = dict(reason.facts)
     if reason.because is not None and reason.kind not in {"forced", "threat_or"}:
         assert_numbers_are_told(reason.because, text)
@@ -126,13 +116,13 @@ def assert_numbers_are_told(reason: Reason, text: str) -> None:
         if isinstance(value, int) and (
             key not in UNTOLD or reason.kind in {"multiple", "made_up_again"}
         ):
-            assert str(value) in told, (key, value, text)
+            assert str(value) in numbers, (key, value, text)
 
 
 CALLS = {
-    "play": ("hint\nhint\nhint\nwhy more\nhelp\n7\nhint\nhint\nwhy\nhelp\nquit\n", "Play "),
     "learn": ("hint\nhint\nhelp\nskip\n" * 3 + "quit\n", "The answer: "),
     "puzzle --seed 4 --count 3": ("hint\nhelp\nskip\n" * 3, "The answer: "),
+    "play": ("hint\nhint\nhint\nwhy more\nhelp\n7\nhint\nhint\nwhy\nhelp\nquit\n", "Play "),
 }
 
 
@@ -159,29 +149,21 @@ def assert_introduced(text: str) -> None:
 
     The line right before may speak of rounds.
     """
-    lines = [
-        line for line in text.splitlines() if not line.startswith("- ")
-    ]  # rules may speak of multiples
+    # Rules may speak of multiples.
+    lines = [line for line in text.splitlines() if not line.startswith("- ")]
     for name, words, before in WORDS_BY_IDEA:
-        introduction = re.escape(require_idea(name, "NOUN").introduction).replace(
-            "NOUN", "[A-Za-z ]+"
-        )
-        place = next(
-            (place - before for place, line in enumerate(lines) if re.search(introduction, line)),
-            len(lines),
-        )
-        assert not [
-            line for line in lines[:place] if re.search(rf"\b(?:{words})", line, re.IGNORECASE)
-        ]
+        sentence = re.escape(require_idea(name, "NOUN").introduction).replace("NOUN", "[A-Za-z ]+")
+        introductions = [number for number, line in enumerate(lines) if re.search(sentence, line)]
+        earlier = "\n".join(lines[: introductions[0] - before] if introductions else lines)
+        assert not re.search(rf"\b(?:{words})", earlier, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("name", IDEAS)
-def test_an_idea_is_introduced_once_and_explained_on_demand(name: str) -> None:
+def test_idea_has_a_short_introduction_and_explanation(name: str) -> None:
     idea = require_idea(name, "number")
     assert idea.name == name
     assert len(split_sentences(idea.introduction)) == 1
-    for sentence in split_sentences(f"{idea.introduction} {idea.explanation}"):
-        assert count_words(sentence) <= MOST_WORDS, sentence
+    check_lengths(f"{idea.introduction} {idea.explanation}")
 
 
 def test_only_the_first_reason_with_an_idea_introduces_it() -> None:
@@ -194,7 +176,7 @@ def test_only_the_first_reason_with_an_idea_introduces_it() -> None:
     assert second is None
 
 
-def test_an_idea_is_found_by_its_name_and_no_other() -> None:
+def test_idea_is_found_by_its_name_and_no_other() -> None:
     assert find_idea("pair") == find_idea("pairs")
     assert find_idea("luck") is None
     assert find_idea("") is None

@@ -52,7 +52,7 @@ def list_texts(svg: str) -> list[str]:
 
 
 @pytest.mark.parametrize("make", ALL)
-def test_the_same_chart_has_the_same_bytes_whatever_the_settings_of_the_user_are(
+def test_chart_does_not_depend_on_settings_of_the_user(
     make: Draw,
 ) -> None:
     first = make("easy")
@@ -61,13 +61,13 @@ def test_the_same_chart_has_the_same_bytes_whatever_the_settings_of_the_user_are
 
 
 @pytest.mark.parametrize("make", ALL)
-def test_text_from_outside_is_text(make: Draw) -> None:
+def test_foreign_text_is_escaped(make: Draw) -> None:
     svg = make(HOSTILE)
     assert "<script" not in svg
     assert HOSTILE in list_texts(svg)
 
 
-def test_a_chart_has_a_title_and_names_what_it_shows() -> None:
+def test_chart_has_a_title_and_labels() -> None:
     svg = make_intervals("easy")
     assert "<title>Loss</title>" in svg
     expected = {"easy", "new", "points lost", "mean and 95% interval", "a blind guess"}

@@ -27,7 +27,7 @@ def read_texts(root: ET.Element) -> list[str]:
 
 
 @given(any_game())
-def test_a_picture_of_any_game_has_its_towers_inside(game: Game) -> None:
+def test_picture_of_any_game_holds_its_towers(game: Game) -> None:
     scene = make_scene(Table(game))
     root = draw(Table(game))
     assert root.get("viewBox") == f"0 0 {WIDTH} {HEIGHT}"
@@ -37,7 +37,7 @@ def test_a_picture_of_any_game_has_its_towers_inside(game: Game) -> None:
     assert 40 + sum(lines) < 540, "the words end above the name of the program"
 
 
-def test_a_picture_says_whose_turn_it_is_what_is_left_and_how_it_ended() -> None:
+def test_picture_tells_the_turn_the_blocks_and_the_ending() -> None:
     book = load("summit")
     scene = make_scene(Table(Game(book.rules, 0, (5, 4, 6)), "summit"))
     assert scene.status == "Player B is to move."
@@ -49,7 +49,7 @@ def test_a_picture_says_whose_turn_it_is_what_is_left_and_how_it_ended() -> None
     assert ended.notes == "5, 4, 6, 5"
 
 
-def test_names_and_words_of_strangers_are_no_markup_and_are_cut() -> None:
+def test_foreign_text_is_escaped_and_cut() -> None:
     line = "draft(names=<b>\"&%2C,'</text>):9,8,6"
     assert '<b>"&,' in read_texts(draw(from_line(line)))
     words = (
@@ -59,7 +59,7 @@ def test_names_and_words_of_strangers_are_no_markup_and_are_cut() -> None:
     assert len(read_texts(draw(Table(Game(book.rules, 0, (5,)), book=book)))) < 30
 
 
-def test_of_very_many_games_the_first_are_drawn() -> None:
+def test_picture_of_very_many_games_holds_the_first() -> None:
     scene = make_scene(Table(Game(Rules())))
     # The data is our own.
     texts = read_texts(ET.fromstring(draw_scenes([scene] * (MAX_GAMES + 6))))  # noqa: S314
@@ -67,7 +67,7 @@ def test_of_very_many_games_the_first_are_drawn() -> None:
     assert "and 6 more games" in texts
 
 
-def test_a_png_has_its_text_in_a_font_that_is_the_same_everywhere() -> None:
+def test_png_contains_text() -> None:
     scene = make_scene(from_line("draft(names=Ann,Ben):9,8,6"))
     png = render_png(draw_scenes([scene]), WIDTH)
     without = render_png(draw_scenes([scene._replace(names=("", ""))]), WIDTH)
@@ -75,7 +75,7 @@ def test_a_png_has_its_text_in_a_font_that_is_the_same_everywhere() -> None:
     assert len(png) > len(without)
 
 
-def test_the_colours_of_towers_are_those_of_the_pages() -> None:
+def test_colours_of_towers_are_those_of_the_pages() -> None:
     templates = "".join((TEMPLATES / name).read_text() for name in ("towers.html", "review.html"))
     colours = re.findall("#[0-9a-f]{6}", templates)
     page = (TEMPLATES.parents[1] / "web/static/tower.css").read_text()

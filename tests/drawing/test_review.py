@@ -55,11 +55,11 @@ def test_lying_towers_are_as_long_as_their_height_and_long_ones_are_cut() -> Non
 
 
 def test_mistakes_skips_and_the_turning_point_are_told() -> None:
-    said = read_text(draw(review(record.from_line("draft:9,5,1,3,2").game)))
-    assert "6 would have won at once" in said
-    assert "(Ann cannot place a block and skips.)" in said
-    assert "Turning point: move 4, Ben's 3. From then on it was a draw." in said
-    assert "Ann: 1 of 2 important moves right (50%)." in said
+    text = read_text(draw(review(record.from_line("draft:9,5,1,3,2").game)))
+    assert "6 would have won at once" in text
+    assert "(Ann cannot place a block and skips.)" in text
+    assert "Turning point: move 4, Ben's 3. From then on it was a draw." in text
+    assert "Ann: 1 of 2 important moves right (50%)." in text
 
 
 @given(st.tuples(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40)))

@@ -17,8 +17,6 @@ from number_tower.words.brief import describe_rules, summarize_rules
 from support.sizes import examples
 from support.strategies import any_rules
 
-games = pytest.mark.parametrize("book", catalogue.load_all(), ids=lambda book: book.name)
-
 
 def draw(rules: Rules) -> str:
     return draw_sheet(choose(rules).book, rules)
@@ -37,23 +35,23 @@ def count_blocks(page: str) -> Counter[tuple[str, str]]:
 
 @given(any_rules(most_blocks=30, largest=10**9, highest=150))
 @settings(max_examples=examples(200))
-def test_a_sheet_of_any_rules_has_every_block_and_the_rules_that_are_played(rules: Rules) -> None:
+def test_sheet_of_any_rules_has_every_block_and_rule(rules: Rules) -> None:
     page = draw(rules)
     seats = ("1", "2") if rules.supply == "own" else ("",)
     counts = count_blocks(page)
     assert set(counts) == {(seat, str(block)) for seat in seats for block in rules.blocks}
     if rules.supply != "endless":
         assert set(counts.values()) == {1}
-    told = find_part(page, "rules")
-    assert all(sentence in told for sentence in describe_rules(rules))
-    assert ("adds up to" in told) == (rules.target_in_reach is False)
+    text = find_part(page, "rules")
+    assert all(sentence in text for sentence in describe_rules(rules))
+    assert ("adds up to" in text) == (rules.target_in_reach is False)
     assert ("a draw" in find_part(page, "score")) == (rules.stuck == "skips")
     assert summarize_rules(rules) in unescape(page)
     assert page == draw(Rules.from_dict(rules.to_dict()))
 
 
-@games
-def test_a_game_has_its_own_words_and_a_track_up_to_its_target(book: Rulebook) -> None:
+@pytest.mark.parametrize("book", catalogue.load_all(), ids=lambda book: book.name)
+def test_sheet_of_a_game_has_its_words_and_a_track_up_to_its_target(book: Rulebook) -> None:
     page = draw_sheet(book)
     noun, players = book.voice["noun"], book.voice["players"]
     assert f"On your turn, place one {noun}." in find_part(page, "rules")
@@ -65,14 +63,11 @@ def test_a_game_has_its_own_words_and_a_track_up_to_its_target(book: Rulebook) -
     assert heights == [str(height) for height in range((target or -1) + 1)] * towers
 
 
-def test_a_far_target_has_boxes_to_write_heights_into() -> None:
+def test_sheet_with_a_far_target_has_boxes_for_heights() -> None:
     page = draw(Rules(blocks=range(1, 10), supply="own", target=500))
     assert "height note" in page
     assert "Write it" in find_part(page, "rules")
-
-
-def test_the_starter_alternates() -> None:
-    rows = re.findall(r"<tr><th>Game .*?</tr>", draw(Rules()))
+    rows = re.findall(r"<tr><th>Game .*?</tr>", page)
     assert ["starts</td><td>" in row for row in rows] == [True, False] * (GAMES // 2)
 
 
@@ -92,24 +87,31 @@ def test_numbers_that_read_as_others_upside_down_are_underlined(
     assert re.findall(r'class="turned">(\d+)<', page) == underlined
 
 
-def test_of_an_endless_supply_there_are_as_many_as_a_game_can_use() -> None:
-    page = draw(Rules(blocks=range(1, 4), supply="endless", target=12))
-    assert count_blocks(page) == {("", "1"): 12, ("", "2"): 6, ("", "3"): 4}
-    assert find_part(page, "set").startswith("Take what you like. 1 1")
-    page = draw(Rules(blocks=range(1, 7), supply="endless", towers="own", fit="ascending"))
-    assert set(count_blocks(page).values()) == {2}
+ENDLESS = Rules(range(1, 4), "endless", target=12)
 
 
-def test_a_sheet_says_what_to_do_if_a_block_of_an_endless_supply_runs_out() -> None:
-    page = draw(Rules(blocks=range(1, 10), supply="endless", target=1000))
-    assert find_part(page, "set").startswith(
-        "Take what you like. If one runs out, print this page once more."
-    )
-    assert len(set(count_blocks(page).values())) == 1
+@pytest.mark.parametrize(
+    ("rules", "counts", "text"),
+    [
+        (ENDLESS, [4, 6, 12], "Take what you like. 1 1"),
+        (Rules(range(1, 7), "endless", "own", "ascending"), [2] * 6, "Take what you like. 1 1"),
+        (
+            Rules(range(1, 10), "endless", target=1000),
+            [6] * 9,
+            "Take what you like. If one runs out, print this page once more.",
+        ),
+    ],
+)
+def test_endless_blocks_are_printed_as_often_as_a_game_can_use_them(
+    rules: Rules, counts: list[int], text: str
+) -> None:
+    page = draw(rules)
+    assert sorted(count_blocks(page).values()) == counts
+    assert find_part(page, "set").startswith(text)
 
 
 @pytest.mark.parametrize("supply", ["own", "shared", "endless"])
-def test_more_blocks_than_a_sheet_has_room_for_are_refused(supply: str) -> None:
+def test_too_many_blocks_for_a_sheet_are_refused(supply: str) -> None:
     most = MAX_BLOCKS // 2 if supply == "own" else MAX_BLOCKS
     rules = Rules(target=500).replace({"supply": supply})
     draw(rules.replace({"blocks": f"1-{most}"}))
@@ -117,7 +119,7 @@ def test_more_blocks_than_a_sheet_has_room_for_are_refused(supply: str) -> None:
         draw(rules.replace({"blocks": "1-1000000"}))
 
 
-def test_words_of_a_rule_file_are_no_markup() -> None:
+def test_words_of_a_rule_file_are_escaped() -> None:
     text = 'title = "<&>"\n[rules]\ntowers = "own"\n[voice]\nplayers = ["<b>", "塔"]\nnoun = "<i>"'
     page = draw_sheet(parse_rulebook(text.encode(), "odd", "odd.toml"))
     assert page.isascii()

@@ -21,7 +21,7 @@ def write(
 
 
 @given(any_game())
-def test_a_drawing_of_any_game_stays_in_its_space(game: Game) -> None:
+def test_drawing_of_any_game_stays_in_its_space(game: Game) -> None:
     for width, height in ((80, 30), (40, 6), (20, 12)):
         lines = write_towers(Table(game), NAMES, width, height)
         assert len(lines) <= height

@@ -2,56 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import number_tower as nt
 from number_tower import OptionError, RuleFileError, Rules, RulesError, UnknownGameError
 from number_tower.engine import catalogue
-from number_tower.engine.catalogue import MAX_FILE_BYTES, load
+from number_tower.engine.catalogue import MAX_FILE_BYTES, choose, load
 from number_tower.words.voice import Voice, add_voice_mistakes
 
 
-def written(folder: Path, text: str, name: str = "mygame.toml") -> Path:
+def write(folder: Path, text: str, name: str = "mygame.toml") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def test_the_five_games_are_as_the_rulings_table_says() -> None:
-    one_to_nine = range(1, 10)
-    found = {book.name: book.rules for book in catalogue.load_all()}
-    assert (
-        found
-        | {  # a sixth game changes nothing here
-            "race": Rules(one_to_nine, "own", "own", "any", target=15),
-            "draft": Rules(one_to_nine, "shared", "own", "descending", target=15, stuck="skips"),
-            "summit": Rules(one_to_nine, "own", "shared", "any", target=20),
-            "climb": Rules(range(1, 31), "shared", "shared", "ascending", step=5),
-            "factor": Rules(one_to_nine, "shared", "shared", "related"),
-        }
-        == found
-    )
+def refuse(folder: Path, text: str) -> RuleFileError:
+    with pytest.raises(RuleFileError) as refused:
+        load(write(folder, text))
+    return refused.value
 
 
-def test_each_game_takes_the_options_that_the_rulings_give_it() -> None:
-    found = {book.name: set(book.options) for book in catalogue.load_all()}
-    assert (
-        found
-        | {
-            "race": {"target", "blocks", "opening"},
-            "draft": {"target", "blocks", "opening"},
-            "summit": {"target", "blocks", "opening", "hidden"},
-            "climb": {"blocks", "opening"},
-            "factor": {"blocks", "opening"},
-        }
-        == found
-    )
+ONE_TO_NINE = range(1, 10)
+GAMES = {
+    "race": Rules(ONE_TO_NINE, "own", "own", "any", target=15),
+    "draft": Rules(ONE_TO_NINE, "shared", "own", "descending", target=15, stuck="skips"),
+    "summit": Rules(ONE_TO_NINE, "own", "shared", "any", target=20),
+    "climb": Rules(range(1, 31), "shared", "shared", "ascending", step=5),
+    "factor": Rules(ONE_TO_NINE, "shared", "shared", "related"),
+}
+OPTIONS = {
+    "race": {"target", "blocks", "opening"},
+    "draft": {"target", "blocks", "opening"},
+    "summit": {"target", "blocks", "opening", "hidden"},
+    "climb": {"blocks", "opening"},
+    "factor": {"blocks", "opening"},
+}
 
 
-def test_each_game_says_what_it_is() -> None:
+@pytest.mark.parametrize("name", GAMES)
+def test_game_has_the_rules_and_options_of_the_rulings(name: str) -> None:
+    book = catalogue.load(name)
+    assert (book.name, book.rules, {*book.options}) == (name, GAMES[name], OPTIONS[name])
+
+
+def test_every_game_describes_itself_in_one_paragraph() -> None:
     for book in catalogue.load_all():
         assert book.title
         assert len(book.summary) < 70
@@ -59,20 +60,17 @@ def test_each_game_says_what_it_is() -> None:
         assert "\n" not in book.about, "one paragraph"
 
 
-def test_a_rules_table_is_all_that_a_rule_file_needs(tmp_path: Path) -> None:
-    book = load(written(tmp_path, "[rules]\n"))
+def test_rule_file_needs_only_a_rules_table(tmp_path: Path) -> None:
+    book = load(write(tmp_path, "[rules]\n"))
     assert (book.name, book.title, book.rules) == ("mygame", "mygame", Rules())
     assert book.options == ("blocks", "opening", "hidden")
-    assert load(written(tmp_path, "[rules]\ntarget = 9\n")).options == (
-        "target",
-        "blocks",
-        "opening",
-        "hidden",
-    )
+    with_mark = load(write(tmp_path, "\ufeff[rules]\ntarget = 9\n"))
+    assert with_mark.rules.target == 9
+    assert with_mark.options == ("target", "blocks", "opening", "hidden")
 
 
-def test_every_key_of_the_rules_can_be_given(tmp_path: Path) -> None:
-    path = written(
+def test_rule_file_may_have_every_key_of_the_rules(tmp_path: Path) -> None:
+    path = write(
         tmp_path,
         '[rules]\nblocks = [2, 3, 5]\nsupply = "own"\ntowers = "own"\nfit = "ascending"\nstep = 2\n'
         'target = 12\nstuck = "skips"\nopening = "2-3"\n',
@@ -81,15 +79,7 @@ def test_every_key_of_the_rules_can_be_given(tmp_path: Path) -> None:
     assert nt.rules(str(path)) == nt.rules(path)
 
 
-def test_a_rule_file_needs_no_particular_ending_if_it_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path, "[rules]\ntarget = 7\n", "sevens")
-    assert load("sevens").rules.target == 7
-
-
-def test_rules_are_found_by_name_by_path_or_as_they_are() -> None:
+def test_rules_by_name_take_options() -> None:
     assert nt.rules("draft", target=21, blocks=range(1, 13)) == nt.rules(
         Rules(range(1, 13), "shared", "own", "descending", target=21, stuck="skips")
     )
@@ -98,36 +88,16 @@ def test_rules_are_found_by_name_by_path_or_as_they_are() -> None:
     assert nt.rules(Rules(), target=3).target == 3
 
 
-def test_an_option_that_a_game_does_not_take_is_refused_with_those_it_does() -> None:
-    with pytest.raises(OptionError, match="climb has no option target; it has blocks, opening"):
-        nt.rules("climb", target=20)
-    with pytest.raises(OptionError, match="has no option step"):
-        nt.rules("climb", step=3)
-
-
-def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(
-        UnknownGameError, match="climb, draft, factor, race, summit, or a rule file"
-    ):
-        nt.rules("chess")
-    with pytest.raises(UnknownGameError):
-        nt.rules("")
-
-
 @pytest.mark.parametrize(
-    ("text", "key", "said"),
+    ("text", "key", "problem"),
     [
         ("", "rules", "expected a [rules] table"),
         ("rules = 3", "rules", "expected a [rules] table"),
         ("[rules]\nhight = 3", "rules.hight", "unknown; expected one of blocks"),
         ("colour = 'red'\n[rules]", "colour", "unknown; expected title"),
         ("[rules]\ntarget = 'high'", "rules.target", "expected a whole number from 1 to"),
-        ("[rules]\ntarget = 15.5", "rules.target", "got 15.5"),
-        ("[rules]\ntarget = true", "rules.target", "got True"),
         ("[rules]\ntarget = 1979-05-27", "rules.target", "expected a whole number from 1 to"),
         ("[rules]\nblocks = 9", "rules.blocks", "such as 1-9 or 1,3,5"),
-        ("[rules]\nblocks = [1, 'two']", "rules.blocks", "got 'two' among them"),
-        ("[rules]\nfit = 'round'", "rules.fit", "any, descending, ascending, related, unrelated"),
         ("[rules]\nsupply = 'endless'", "rules.supply", "could never end"),
         ("[rules]\nopening = [12]", "rules.opening", "blocks of this game"),
         ("title = 3\n[rules]", "title", "expected text"),
@@ -144,20 +114,17 @@ def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
         ("#" * MAX_FILE_BYTES + "\n", "", "too large for a rule file"),
     ],
 )
-def test_a_wrong_file_is_refused_by_file_key_and_what_was_expected(
-    tmp_path: Path, text: str, key: str, said: str
+def test_wrong_file_is_refused_by_file_key_and_what_was_expected(
+    tmp_path: Path, text: str, key: str, problem: str
 ) -> None:
-    path = written(tmp_path, text)
-    with pytest.raises(RuleFileError) as refused:
-        load(path)
-    assert refused.value.file == str(path)
-    assert refused.value.key == key
-    assert said in refused.value.problem
-    assert str(refused.value).isprintable()
+    error = refuse(tmp_path, text)
+    assert (error.file, error.key) == (str(tmp_path / "mygame.toml"), key)
+    assert problem in error.problem
+    assert str(error).isprintable()
 
 
 @pytest.mark.parametrize(
-    ("voice", "key", "said"),
+    ("voice", "key", "problem"),
     [
         ("start = 3", "voice.start", "expected text"),
         ("strat = 'x'", "voice.strat", "unknown; did you mean start"),
@@ -172,39 +139,37 @@ def test_a_wrong_file_is_refused_by_file_key_and_what_was_expected(
         ("noun = 7", "voice.noun", "short word"),
     ],
 )
-def test_a_wrong_voice_is_refused_the_same_way(
-    tmp_path: Path, voice: str, key: str, said: str
-) -> None:
-    book = load(written(tmp_path, f"[rules]\n[voice]\n{voice}\n"))
+def test_wrong_voice_is_refused_by_key(tmp_path: Path, voice: str, key: str, problem: str) -> None:
+    book = load(write(tmp_path, f"[rules]\n[voice]\n{voice}\n"))
     with pytest.raises(RuleFileError) as refused:
         Voice(book)
-    assert (refused.value.key, said in refused.value.problem) == (key, True)
+    assert refused.value.key == key
+    assert problem in refused.value.problem
 
 
-def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "folder.toml").mkdir()
-    for name, said in (
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
         ("missing.toml", "there is no such file"),
         ("binary.toml", "expected text in UTF-8"),
         ("folder.toml", "cannot be read: Is a directory"),
         ("nul\0.toml", "cannot be read"),
         ("x" * 5000 + ".toml", "cannot be read: File name too long"),
-    ):
-        with pytest.raises(RuleFileError, match=said):
-            load(tmp_path / name)
-    with pytest.raises(RuleFileError, match="too large for a rule file"):
-        load("/dev/zero")
-
-
-def test_a_file_name_with_control_characters_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "[rules]\n", "a\x1b[31m.toml")
-    with pytest.raises(RuleFileError, match="file name without control characters") as refused:
-        load(path)
+        ("a\x1b[31m.toml", "file name without control characters"),
+        ("/dev/zero", "too large for a rule file"),
+    ],
+    ids=range(7),
+)
+def test_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "folder.toml").mkdir()
+    write(tmp_path, "[rules]\n", "a\x1b[31m.toml")
+    with pytest.raises(RuleFileError, match=problem) as refused:
+        load(tmp_path / name)
     assert str(refused.value).isprintable()
 
 
-def test_rules_are_recognised_as_a_games_with_options() -> None:
+def test_rules_are_recognised_as_those_of_a_game_with_options() -> None:
     draft = load("draft")
     assert draft.find_options(draft.rules) == {}
     assert draft.find_options(nt.rules("draft", target=21, opening="3-5")) == {
@@ -215,90 +180,76 @@ def test_rules_are_recognised_as_a_games_with_options() -> None:
     assert load("climb").find_options(nt.rules(nt.rules("climb"), step=4)) is None
 
 
-def test_names_are_known_in_any_case_and_a_file_is_suggested(
+def test_game_is_found_in_any_case_and_a_file_is_suggested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert load("Draft") == load("draft")
     monkeypatch.chdir(tmp_path)
-    written(tmp_path, "[rules]\n")
+    write(tmp_path, "[rules]\n")
+    write(tmp_path, "[rules]\ntarget = 7\n", "sevens")
+    assert load("sevens").rules.target == 7, "a file needs no ending"
     with pytest.raises(UnknownGameError, match=r"did you mean mygame\.toml\?"):
         load("mygame")
 
 
-def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
-    assert load(written(tmp_path, "\ufeff[rules]\ntarget = 9\n")).rules.target == 9
-
-
-def test_a_rulebook_by_name_is_never_somebodys_file(tmp_path: Path) -> None:
-    path = written(tmp_path, "[rules]\n")
+@pytest.mark.parametrize("find", [catalogue.load_named, partial(choose, find=catalogue.load_named)])
+def test_rule_file_is_not_opened_where_only_names_are_allowed(
+    tmp_path: Path, find: Callable[[str], object]
+) -> None:
     with pytest.raises(UnknownGameError):
-        catalogue.load_named(str(path))
-
-
-def test_hidden_is_no_rule_and_other_words_are_no_rules_either() -> None:
-    with pytest.raises(RulesError, match="hidden: unknown"):
-        nt.rules("summit", hidden=True)
-    with pytest.raises(RulesError, match="colour: unknown"):
-        nt.rules(Rules(), colour=3)
+        find(str(write(tmp_path, "[rules]\n")))
 
 
 # One reader for what was asked for ----------------------------------------------------------------
 
 
-def test_a_game_is_chosen_by_name_file_rulebook_rules_or_a_table_of_rules(tmp_path: Path) -> None:
+def test_game_is_chosen_by_name_file_rulebook_rules_or_dictionary(tmp_path: Path) -> None:
     draft = catalogue.load_named("draft")
-    path = written(tmp_path, '[rules]\nblocks = "1-5"\ntarget = 9\n')
+    for named in ("draft", "DRAFT", draft):
+        assert choose(named, {"target": 21})[:2] == (draft, draft.apply_options({"target": 21}))
+    path = write(tmp_path, '[rules]\nblocks = "1-5"\ntarget = 9\n')
     own = Rules(blocks=range(1, 6), target=9)
-    for source in ("draft", "DRAFT", draft):
-        assert catalogue.choose(source, {"target": 21})[:2] == (
-            draft,
-            draft.apply_options({"target": 21}),
-        )
-    for written_rules in (path, str(path), own, {"blocks": "1-5", "target": 9}):
-        choice = catalogue.choose(written_rules, {"opening": "1-3"})
+    for source in (path, str(path), own, {"blocks": "1-5", "target": 9}):
+        choice = choose(source, {"opening": "1-3"})
         assert choice.rules == own.replace({"opening": "1-3"})
-        assert choice.book.name == ("mygame" if isinstance(written_rules, Path | str) else "rules")
-    assert catalogue.choose(own, {"fit": "related"}).rules.fit == "related", (
-        "rules take any rule as an option"
-    )
+        assert choice.book.name == ("mygame" if isinstance(source, Path | str) else "rules")
+    assert choose(own, {"fit": "related"}).rules.fit == "related", "rules take any rule as option"
+    assert choose("summit", hidden=True).hidden
 
 
 @pytest.mark.parametrize(
-    ("source", "options", "field"),
+    ("source", "options", "field", "problem"),
     [
-        ("nim", {}, "game"),
-        ("missing.toml", {}, "rulefile"),
-        ("draft", {"fit": "any"}, "fit"),
-        ("draft", {"target": 0}, "target"),
-        ({"blocks": "0"}, {}, "blocks"),
+        ("nim", {}, "game", "climb, draft, factor, race, summit, or a rule file"),
+        ("", {}, "game", "there is no game"),
+        ("missing.toml", {}, "rulefile", "there is no such file"),
+        ("draft", {"fit": "any"}, "fit", "draft has no option fit; it has target, blocks, opening"),
+        ("climb", {"target": 20}, "target", "climb has no option target; it has blocks, opening"),
+        ("draft", {"target": 0}, "target", "expected a whole number"),
+        ({"blocks": "0"}, {}, "blocks", "1 and above"),
+        ("summit", {"hidden": True}, "hidden", "hidden: unknown"),
+        (Rules(), {"colour": 3}, "colour", "colour: unknown"),
     ],
 )
-def test_what_cannot_be_chosen_says_which_field_is_wrong(
-    source: Any, options: dict[str, object], field: str
+def test_wrong_choice_names_the_wrong_field(
+    source: Any, options: dict[str, object], field: str, problem: str
 ) -> None:
-    with pytest.raises((catalogue.CatalogueError, RulesError)) as raised:
-        catalogue.choose(source, options)
+    with pytest.raises((catalogue.CatalogueError, RulesError), match=problem) as raised:
+        choose(source, options)
     wrong = raised.value
     assert isinstance(wrong, catalogue.CatalogueError | RulesError)
     assert wrong.field == field
 
 
-def test_blocks_are_hidden_only_where_the_game_takes_that() -> None:
-    assert catalogue.choose("summit", hidden=True).hidden
+def test_hidden_blocks_are_refused_where_the_game_has_none() -> None:
     with pytest.raises(OptionError, match="draft has no option hidden"):
-        catalogue.choose("draft", hidden=True)
+        choose("draft", hidden=True)
 
 
-def test_without_leave_no_file_is_opened(tmp_path: Path) -> None:
-    path = written(tmp_path, "[rules]\ntarget = 9\n")
-    with pytest.raises(UnknownGameError):
-        catalogue.choose(path, find=catalogue.load_named)
-
-
-def test_a_seed_decides_who_begins() -> None:
+def test_seed_decides_the_first_player() -> None:
     assert [catalogue.choose_first(first) for first in (1, 2)] == [0, 1]
-    tosses = [catalogue.choose_first("random", seed) for seed in range(20)]
-    assert tosses == [catalogue.choose_first("random", seed) for seed in range(20)]
+    tosses, again = ([catalogue.choose_first("random", seed) for seed in range(20)] for _ in "12")
+    assert tosses == again
     assert set(tosses) == {catalogue.choose_first("random") for _ in range(50)} == {0, 1}
 
 
@@ -320,22 +271,12 @@ turn = "{plyer}"
 """
 
 
-def test_all_mistakes_of_a_file_are_reported_at_once_with_what_was_probably_meant(
-    tmp_path: Path,
+def test_all_mistakes_of_a_file_are_reported_with_suggestions(
+    tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
-    with pytest.raises(RuleFileError) as refused:
-        load(written(tmp_path, SEVERAL_MISTAKES))
-    error = add_voice_mistakes(refused.value)
-    assert [key for key, _ in error.mistakes] == [
-        "titel", "rules.fit", "rules.stuck", "rules.block", "rules.target", "rules.opening",
-        "options", "voice.strat", "voice.noun", "voice.you.turn",
-    ]  # fmt: skip
-    meant = ["title", "ascending", "loses", "blocks", None, None, None, "start", None, None]
-    for (_, problem), word in zip(error.mistakes, meant, strict=True):
-        assert word is None or problem.endswith(f"did you mean {word}?")
-    first, *lines = str(error).splitlines()
-    assert first.endswith(" has 10 mistakes:")
-    assert len(lines) == 10
+    error = add_voice_mistakes(refuse(tmp_path, SEVERAL_MISTAKES))
+    assert len(error.mistakes) == 10
+    assert str(error).replace(str(tmp_path), "") == snapshot
 
 
 @pytest.mark.parametrize(
@@ -348,18 +289,16 @@ def test_all_mistakes_of_a_file_are_reported_at_once_with_what_was_probably_mean
         ("fit = 'x'\nstep = 2\nsupply = 'endless'", ["fit"]),
     ],
 )
-def test_what_follows_from_a_mistake_is_no_mistake_of_its_own(
+def test_consequence_of_a_mistake_is_not_reported(
     tmp_path: Path, rules: str, keys: list[str]
 ) -> None:
-    with pytest.raises(RuleFileError) as refused:
-        load(written(tmp_path, f"[rules]\n{rules}\n"))
-    assert [key for key, _ in refused.value.mistakes] == [f"rules.{key}" for key in keys]
+    mistakes = refuse(tmp_path, f"[rules]\n{rules}\n").mistakes
+    assert [key for key, _ in mistakes] == [f"rules.{key}" for key in keys]
 
 
-def test_of_very_many_mistakes_only_some_are_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["{unknown}[rules]\n", "[rules]\n{unknown}"])
+def test_of_thousands_of_mistakes_twenty_are_reported(tmp_path: Path, text: str) -> None:
     unknown = "".join(f"k{number} = 1\n" for number in range(3000))
-    for text in (f"{unknown}[rules]\n", f"[rules]\n{unknown}"):
-        with pytest.raises(RuleFileError) as refused:
-            load(written(tmp_path, text))
-        assert " has many mistakes, and these first:\n" in str(refused.value)
-        assert len(str(refused.value).splitlines()) == 21
+    message = str(refuse(tmp_path, text.replace("{unknown}", unknown)))
+    assert " has many mistakes, and these first:\n" in message
+    assert len(message.splitlines()) == 21

@@ -17,10 +17,16 @@ from support.sizes import examples
 from support.strategies import any_rules
 
 
-def written(folder: Path, text: str) -> Path:
+def write(folder: Path, text: str) -> Path:
     path = folder / "mygame.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def refuse(folder: Path, text: str) -> RuleFileError:
+    with pytest.raises(RuleFileError) as refused:
+        load(write(folder, text))
+    return refused.value
 
 
 PRESETS = """
@@ -37,29 +43,20 @@ opening = "1-3"
 """
 
 
-def test_a_rule_file_can_recommend_settings(tmp_path: Path) -> None:
-    book = load(written(tmp_path, PRESETS))
-    assert list(book.presets) == ["long", "low-start"]
-    assert book.presets["long"] == Preset(
-        "long", {"target": 30, "blocks": "1-12"}, "A longer game. It takes some time."
-    )
-    assert book.presets["low-start"] == Preset("low-start", {"opening": "1-3"})
-    assert (
-        book.presets["long"].describe()
-        == "target 30, blocks 1-12. A longer game. It takes some time."
-    )
+def test_rule_file_can_have_presets(tmp_path: Path) -> None:
+    book = load(write(tmp_path, PRESETS))
+    about = "A longer game. It takes some time."
+    assert book.presets == {
+        "long": Preset("long", {"target": 30, "blocks": "1-12"}, about),
+        "low-start": Preset("low-start", {"opening": "1-3"}),
+    }
+    assert book.presets["long"].describe() == f"target 30, blocks 1-12. {about}"
     assert book.rules == Rules(target=15), "the rules of the file stay the default"
+    assert pickle.loads(pickle.dumps(book)) == book  # noqa: S301 - our own
 
 
-def test_presets_survive_a_copy(tmp_path: Path) -> None:
-    book = load(written(tmp_path, PRESETS))
-    copied = pickle.loads(pickle.dumps(book))  # noqa: S301 - our own
-    assert copied == book
-    assert copied.presets["long"].options == book.presets["long"].options
-
-
-def test_a_preset_is_chosen_by_name_and_options_beside_it_count_first(tmp_path: Path) -> None:
-    path = written(tmp_path, PRESETS)
+def test_options_override_those_of_a_preset(tmp_path: Path) -> None:
+    path = write(tmp_path, PRESETS)
     assert catalogue.choose(path, preset="long").rules == Rules(range(1, 13), target=30)
     assert catalogue.choose(path, {"target": 20}, preset=" Long").rules == Rules(
         range(1, 13), target=20
@@ -70,22 +67,25 @@ def test_a_preset_is_chosen_by_name_and_options_beside_it_count_first(tmp_path: 
     assert nt.rules(path, preset="low-start", opening="2") == Rules(target=15, opening=[2])
 
 
-def test_an_unknown_preset_is_refused_with_those_there_are(tmp_path: Path) -> None:
-    path = written(tmp_path, PRESETS)
-    with pytest.raises(
-        UnknownPresetError,
-        match=r"mygame has no preset 'lnog'; it has long, low-start; did you mean",
-    ):
-        catalogue.choose(path, preset="lnog")
-    with pytest.raises(UnknownPresetError, match="there are no presets for mygame"):
-        catalogue.choose(written(tmp_path, "[rules]\n"), preset="long")
-    with pytest.raises(UnknownPresetError, match="there are no presets for rules") as refused:
-        catalogue.choose(Rules(), preset="long")
+@pytest.mark.parametrize(
+    ("text", "preset", "problem"),
+    [
+        (PRESETS, "lnog", r"mygame has no preset 'lnog'; it has long, low-start; did you mean"),
+        ("[rules]\n", "long", "there are no presets for mygame"),
+        (None, "long", "there are no presets for rules"),
+    ],
+)
+def test_unknown_preset_is_refused(
+    tmp_path: Path, text: str | None, preset: str, problem: str
+) -> None:
+    source = Rules() if text is None else write(tmp_path, text)
+    with pytest.raises(UnknownPresetError, match=problem) as refused:
+        catalogue.choose(source, preset=preset)
     assert refused.value.field == "preset"
 
 
 @pytest.mark.parametrize(
-    ("presets", "key", "said"),
+    ("presets", "key", "problem"),
     [
         ("presets = 3", "presets", "expected tables such as [presets.deep]; got 3"),
         ("presets.deep = 3", "presets.deep", "expected a table of options"),
@@ -144,43 +144,40 @@ def test_an_unknown_preset_is_refused_with_those_there_are(tmp_path: Path) -> No
     ],
 )
 def test_a_wrong_preset_is_refused_by_key_and_what_was_expected(
-    tmp_path: Path, presets: str, key: str, said: str
+    tmp_path: Path, presets: str, key: str, problem: str
 ) -> None:
-    with pytest.raises(RuleFileError) as refused:
-        load(written(tmp_path, f"{presets}\n[rules]\ntarget = 15\n"))
-    assert [each for each, _ in refused.value.mistakes] == [key]
-    assert said in refused.value.problem
-    assert str(refused.value).isprintable()
+    error = refuse(tmp_path, f"{presets}\n[rules]\ntarget = 15\n")
+    assert [wrong for wrong, _ in error.mistakes] == [key]
+    assert problem in error.problem
+    assert str(error).isprintable()
 
 
-def test_an_option_that_a_game_does_not_take_is_no_part_of_its_presets(tmp_path: Path) -> None:
-    with pytest.raises(RuleFileError) as refused:
-        load(written(tmp_path, "[rules]\n[presets.deep]\ntarget = 9\n"))
-    assert refused.value.mistakes == (
+ENDS = "blocks = [4, 8]\nsupply = 'endless'\nfit = 'unrelated'\nopening = [4]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
         (
-            "presets.deep.target",
-            "unknown; expected blocks, opening, about",
+            "[rules]\n[presets.deep]\ntarget = 9\n",
+            "presets.deep.target: unknown; expected blocks, opening, about",
         ),
-    )
-    with pytest.raises(RuleFileError, match="this game takes none"):
-        load(written(tmp_path, "options = []\n[rules]\n[presets.deep]\nabout = 'x'\n"))
+        (
+            "options = []\n[rules]\n[presets.deep]\nabout = 'x'\n",
+            "this game takes none",
+        ),
+        (
+            "[rules]\nopening = '7-9'\n[presets.small]\nblocks = '1-5'\n",
+            "the game's own opening does not fit that, so give opening here too",
+        ),
+        (f"[rules]\n{ENDS}[presets.odd]\nblocks = [4, 6]\n", "presets.odd: supply: with endless"),
+    ],
+)
+def test_preset_against_its_game_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    assert problem in str(refuse(tmp_path, text))
 
 
-def test_a_preset_has_to_fit_the_other_rules(tmp_path: Path) -> None:
-    with pytest.raises(RuleFileError) as refused:
-        load(written(tmp_path, "[rules]\nopening = '7-9'\n[presets.small]\nblocks = '1-5'\n"))
-    ((key, problem),) = refused.value.mistakes
-    assert key == "presets.small.opening"
-    assert "the game's own opening does not fit that, so give opening here too" in problem
-    endless = "[rules]\nblocks = [4, 6]\nsupply = 'endless'\nfit = 'unrelated'\nopening = [4]\n"
-    with pytest.raises(RuleFileError, match=r"rules\.supply.*could never end"):
-        load(written(tmp_path, endless))
-    ends = endless.replace("[4, 6]", "[4, 8]")
-    with pytest.raises(RuleFileError, match=r"presets\.odd: supply.*could never end"):
-        load(written(tmp_path, f"{ends}[presets.odd]\nblocks = [4, 6]\n"))
-
-
-def test_mistakes_of_all_presets_are_reported_beside_all_others(tmp_path: Path) -> None:
+def test_mistakes_of_presets_are_reported_with_all_others(tmp_path: Path) -> None:
     text = """
     titel = "x"
     options = ["targt"]
@@ -193,19 +190,13 @@ def test_mistakes_of_all_presets_are_reported_beside_all_others(tmp_path: Path) 
     [presets.two]
     blocks = "1-x"
     """
-    with pytest.raises(RuleFileError) as refused:
-        load(written(tmp_path, text))
-    assert [key for key, _ in refused.value.mistakes] == [
-        "titel", "rules.blocks", "options", "presets.one.colour", "presets.one.target",
-        "presets.two.blocks",
-    ]  # fmt: skip
+    keys = "titel rules.blocks options presets.one.colour presets.one.target presets.two.blocks"
+    assert [key for key, _ in refuse(tmp_path, text).mistakes] == keys.split()
 
 
 @given(any_rules(), st.data())
 @settings(max_examples=examples(100))
-def test_every_preset_that_a_file_may_have_gives_the_rules_of_its_options(
-    rules: Rules, data: st.DataObject
-) -> None:
+def test_every_preset_gives_the_rules_of_its_options(rules: Rules, data: st.DataObject) -> None:
     other = data.draw(any_rules())
     options = {
         key: value for key, value in other.to_dict().items() if key in catalogue.RULE_OPTIONS
@@ -226,7 +217,7 @@ def test_every_preset_that_a_file_may_have_gives_the_rules_of_its_options(
     assert book.presets["other"].options == options
 
 
-def test_every_preset_of_the_catalogue_is_explained_and_its_game_starts() -> None:
+def test_every_preset_of_the_catalogue_is_described_and_playable() -> None:
     for book in catalogue.load_all():
         assert book.presets
         for name, preset in book.presets.items():

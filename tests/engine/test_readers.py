@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Table
 from number_tower.engine.catalogue import (
@@ -21,6 +22,7 @@ from number_tower.engine.catalogue import (
     parse_toml,
 )
 from number_tower.engine.refusals import Refusal, Unplaceable
+from number_tower.engine.table import Declaration
 from number_tower.words import voice
 from number_tower.words.voice import (
     BOTH,
@@ -36,6 +38,8 @@ from number_tower.words.voice import (
 from support.strategies import any_game
 
 NAMES = ("Ann", "Ben")
+BOOKS = [*load_all(), find_rulebook("mine", load("race").rules)]
+EVERY_BOOK = pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.name)
 READERS = (Reader(0), Reader(1), SPECTATOR)
 ANSWERS = ("empty", "not_a_number", "not_whole", "signed", "other_digits", "several")
 REFUSALS = (*get_args(Unplaceable), *get_args(Refusal), *ANSWERS, "undo", "hint")
@@ -46,52 +50,48 @@ YOU = re.compile(r"\byou(r|rs)?\b", re.IGNORECASE)
 CHEER = re.compile(r"congrat|\byou (have )?w[io]n|well done|!", re.IGNORECASE)
 
 
-def books() -> list[Rulebook]:
-    return [*load_all(), find_rulebook("mine", load("race").rules)]
-
-
-def seated(game: Game, book: Rulebook) -> Table:
-    return Table(game, book=book, names=NAMES)
+def play(book: Rulebook, *blocks: int, first: int = 0) -> Table:
+    return Table(Game(book.rules, first, blocks), book=book, names=NAMES)
 
 
 def tell_all(table: Table, reader: Reader) -> list[Message]:
-    """Tell a game to its end, and every way in which it could have been given up on the way."""
-    told = list(narrate(table, reader=reader))
-    voice = get_voice(table.book, reader)
-    started = Table(Game(table.game.rules), book=table.book, names=NAMES)
-    for reason in ("resigned", "forfeit", "abandoned"):
+    """Tell a game to its end, and every way in which a player could have ended it early."""
+    voice, start = get_voice(table.book, reader), play(table.book)
+    messages = list(narrate(table, reader=reader))
+    for reason in get_args(Declaration):
         for player in (0, 1):
-            told += voice.tell(started.declare(reason, player))
+            messages += voice.tell(start.declare(reason, player))
     for score in ((2, 1), (1, 2), (1.5, 1.5)):
+        ending: MatchMoment = "drawn" if score[0] == score[1] else "won"
+        moments: tuple[MatchMoment, ...] = ("start", "game", "score", ending)
         standing = MatchStanding(3, 3, score)
-        moments: tuple[MatchMoment, ...] = (
-            "start",
-            "game",
-            "score",
-            "drawn" if score[0] == score[1] else "won",
-        )
-        told += (voice.tell_match(moment, started, standing) for moment in moments)
-    return [*told, voice.tell_toss(started), voice.tell_undo(started, started.game.legal[0])]
+        messages += (voice.tell_match(moment, start, standing) for moment in moments)
+    undo = voice.tell_undo(start, start.game.legal[0])
+    return [*messages, voice.tell_toss(start), undo]
 
 
-@pytest.mark.parametrize("book", books(), ids=lambda book: book.name)
+def read_last(table: Table, kind: str) -> list[str]:
+    """Return the last message of a kind as both players and a spectator read it."""
+    return [
+        [message for message in narrate(table, reader=reader) if message.kind == kind][-1].text
+        for reader in READERS
+    ]
+
+
+@EVERY_BOOK
 @given(data=st.data())
-def test_you_is_the_one_who_reads(book: Rulebook, data: st.DataObject) -> None:
-    game = Game(book.rules, data.draw(st.integers(0, 1)))
-    while game.outcome is None:
-        game = game.play(data.draw(st.sampled_from(game.legal)))
+def test_you_is_the_reader(book: Rulebook, data: st.DataObject) -> None:
+    game = data.draw(any_game(to_the_end=True, rules=st.just(book.rules)))
     for reader in READERS:
-        for message in tell_all(seated(game, book), reader):
+        for message in tell_all(Table(game, book=book, names=NAMES), reader):
             assert message.text.strip(), message.moment
             assert "{" not in message.text
             assert reader.seat is None or NAMES[reader.seat] not in message.text, message
             if message.kind in FOR_ALL:
                 continue
-            if reader == SPECTATOR:
-                assert not YOU.search(message.text), message
-            elif message.view == "you":
+            if message.view == "you":
                 assert YOU.search(message.text), message
-            elif message.view == "opponent" and message.kind in {"placed", "undone"}:
+            elif reader == SPECTATOR or message.kind in {"placed", "undone"}:
                 assert not YOU.search(message.text), message
             if message.view == "opponent" and message.moment.startswith(("end_", "match_won")):
                 assert not CHEER.search(message.text), message
@@ -106,81 +106,56 @@ def test_every_rule_has_words_for_every_reader(game: Game) -> None:
             assert "None" not in message.text
 
 
-@pytest.mark.parametrize("book", books(), ids=lambda book: book.name)
+@EVERY_BOOK
 def test_every_refusal_has_words_for_every_reader(book: Rulebook) -> None:
-    table = seated(Game(book.rules), book)
+    table = play(book)
     for refusal in REFUSALS:
         if refusal == "target" and book.rules.target is None:
             continue
-        mover, other, spectator = (
-            get_voice(book, reader).refuse(table, refusal, "7", 7).text for reader in READERS
+        both, mover, other, spectator = (
+            get_voice(book, reader).refuse(table, refusal, "7", 7).text
+            for reader in (BOTH, *READERS)
         )
-        assert mover == get_voice(book).refuse(table, refusal, "7", 7).text, (
-            "the rulebook's words address the mover"
-        )
+        assert mover == both, "the rulebook's words address the mover"
         assert other == spectator == "Ann tried 7, which is not possible.\n"
 
 
-def test_the_winner_is_you_or_has_a_name() -> None:
-    table = seated(Game(load("race").rules), load("race"))
-    for block in (9, 8, 1, 7):
-        table = table.play(block)
-    endings = [list(narrate(table, reader=reader))[-1].text.strip() for reader in READERS]
-    assert endings == [
-        "Ben wins: Ben's tower is exactly 15. You lost this one.",
-        "You win: your tower is exactly 15.",
-        "Ben wins: Ben's tower is exactly 15.",
-    ]
-    against_computer = replace(table, names=("Ann", "Easy"), automatic=(False, True))
-    *_, ending = narrate(against_computer, reader=Reader(0))
-    assert ending.text.strip() == "Easy wins: its tower is exactly 15. You lost this one."
+def test_ending_skip_and_draw_are_as_recorded(snapshot: SnapshotAssertion) -> None:
+    won = play(load("race"), 9, 8, 1, 7)
+    against_computer = replace(won, names=("Ann", "Easy"), automatic=(False, True))
+    assert {
+        "won": read_last(won, "end"),
+        "won by the computer": read_last(against_computer, "end"),
+        "skipped": read_last(play(load("draft"), 9, 1, 3), "skipped"),
+        "abandoned": read_last(play(load("draft")).declare("abandoned", 0), "end"),
+    } == snapshot
 
 
-def test_a_forced_skip_is_told_to_both() -> None:
-    table = seated(Game(load("draft").rules), load("draft"))
-    for block in (9, 1, 3):
-        table = table.play(block)
-    skips = [
-        [each.text.strip() for each in narrate(table, reader=reader) if each.kind == "skipped"]
-        for reader in READERS
-    ]
-    assert skips == [
-        ["Ben cannot place anything, so you play again."],
-        ["You cannot place anything, so Ann plays again."],
-        ["Ben cannot place anything, so Ann plays again."],
-    ]
+def load_voice(folder: Path, voice: str) -> Rulebook:
+    path = folder / "mine.toml"
+    path.write_text(f"[rules]\n{voice}\n")
+    return load(path)
 
 
-def test_a_draw_is_the_same_for_both_and_nobody_won() -> None:
-    book = load("draft")
-    table = seated(Game(book.rules), book).declare("abandoned", 0)
-    for reader in READERS:
-        (message,) = get_voice(book, reader).tell(table)
-        assert message.view is None
-        assert message.text.strip() == "The game was abandoned. Nobody wins."
-
-
-def test_a_rule_file_may_have_words_for_each_reader(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(
-        '[rules]\n[voice]\nplaced = "{block}!"\n[voice.you]\nplaced = "Yours: {block}"\n'
-        '[voice.spectator]\nplaced = "Seen: {block}"\n[voice.opponent]\nrefused = "No {answer}."\n'
+def test_rule_file_may_have_words_for_each_reader(tmp_path: Path) -> None:
+    book = load_voice(
+        tmp_path,
+        '[voice]\nplaced = "{block}!"\n[voice.you]\nplaced = "Yours: {block}"\n'
+        '[voice.spectator]\nplaced = "Seen: {block}"\n[voice.opponent]\nrefused = "No {answer}."',
     )
-    book = load(path)
-    table = Table(Game(book.rules), book=book, names=NAMES).play(3)
-    told = [next(get_voice(book, reader).tell(table)).text for reader in (BOTH, *READERS)]
-    assert told == ["3!\n", "Yours: 3\n", "Ann places 3.\n", "Seen: 3\n"]
+    table = play(book, 3)
+    texts = [next(get_voice(book, reader).tell(table)).text for reader in (BOTH, *READERS)]
+    assert texts == ["3!\n", "Yours: 3\n", "Ann places 3.\n", "Seen: 3\n"]
     assert get_voice(book, Reader(0)).refuse(table, "used", "3", 3).text == "No 3.\n"
 
 
-def test_only_the_turn_of_another_player_stands_for_its_variants(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(
-        '[rules]\n[voice]\nturn = "Go, {player}!"\n[voice.you]\nturn = "Go!"\n'
-        '[voice.opponent]\nturn = "Wait."\n'
+def test_only_the_turn_of_another_player_replaces_its_variants(tmp_path: Path) -> None:
+    book = load_voice(
+        tmp_path,
+        '[voice]\nturn = "Go, {player}!"\n[voice.you]\nturn = "Go!"\n'
+        '[voice.opponent]\nturn = "Wait."',
     )
-    book = load(path)
-    table = Table(Game(book.rules), book=book, names=NAMES, hidden=True)
+    table = replace(play(book), hidden=True)
     both, mover, other, spectator = (
         get_voice(book, reader).tell_turn(table).text for reader in (BOTH, *READERS)
     )
@@ -201,21 +176,19 @@ def test_only_the_turn_of_another_player_stands_for_its_variants(tmp_path: Path)
         ("[voice.you]\nrefused = 'x'", "voice.you.refused: unknown"),
     ],
 )
-def test_a_wrong_text_for_a_reader_is_named(text: str, wrong: str, tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(f"[rules]\n{text}\n")
+def test_wrong_text_for_a_reader_is_refused(text: str, wrong: str, tmp_path: Path) -> None:
     with pytest.raises(CatalogueError, match=re.escape(wrong)):
-        Voice(load(path))
+        Voice(load_voice(tmp_path, text))
 
 
-def test_the_plain_voice_misses_no_reader() -> None:
+def test_plain_voice_has_words_for_every_reader() -> None:
     plain = parse_toml((Path(voice.__file__).with_name("plain.toml")).read_bytes(), "plain.toml")
     moments = {key for key, text in plain.items() if isinstance(text, str)} - {"noun"}
-    told = {moment for moment in moments if moment.partition("_")[0] not in FOR_ALL} - {
+    spoken = {moment for moment in moments if moment.partition("_")[0] not in FOR_ALL} - {
         "turn_stuck"
     }
     same = {"end_level", "end_abandoned", "match_drawn"}
-    refusals = {moment for moment in told if moment.startswith("refused")}
+    refusals = {moment for moment in spoken if moment.startswith("refused")}
     variants = {"turn_hidden"}
     for view, missing in {
         "you": refusals,
@@ -224,4 +197,4 @@ def test_the_plain_voice_misses_no_reader() -> None:
     }.items():
         texts = plain[view]
         assert isinstance(texts, dict)
-        assert told - texts.keys() == missing
+        assert spoken - texts.keys() == missing

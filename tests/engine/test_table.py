@@ -19,32 +19,43 @@ def table() -> Table:
 
 def test_every_change_raises_the_version(table: Table) -> None:
     played = table.play(5)
-    assert [t.version for t in (table, played, played.undo(), played.declare("resigned", 0))] == [
-        0,
-        1,
-        2,
-        2,
-    ]
+    tables = (table, played, played.undo(), played.declare("resigned", 0))
+    assert [changed.version for changed in tables] == [0, 1, 2, 2]
 
 
-def test_a_table_owns_its_rulebook(table: Table) -> None:
+def test_won_game_can_be_undone_and_needs_no_declaration(table: Table) -> None:
+    over = table.play(5).play(4).play(6).play(5)
+    assert over.outcome == Outcome(1, "exact")
+    assert over.may_undo
+    assert over.undo().outcome is None
+    with pytest.raises(TableError):
+        over.declare("resigned", 0)
+
+
+def test_table_without_a_move_cannot_be_undone(table: Table) -> None:
+    assert not table.may_undo
+    with pytest.raises(TableError):
+        table.undo()
+
+
+@pytest.mark.parametrize(("reason", "player"), [("exact", 0), ("resigned", 2)])
+def test_wrong_declaration_is_refused(table: Table, reason: Any, player: int) -> None:
+    with pytest.raises(TableError, match="expected one of resigned, forfeit, abandoned"):
+        table.declare(reason, player)
+
+
+def test_table_owns_its_rulebook(table: Table) -> None:
     assert table.book is catalogue.load_named("summit")
     assert table.play(5).undo().book is table.book
-    assert Table(Game(rules("summit", target=9)), "summit").book is table.book, (
-        "its rules are an option of it"
-    )
-    assert Table(Game(rules("draft")), "summit").book.voice == {}, (
-        "what only has the name gets plain words"
-    )
+    with_option = Table(Game(rules("summit", target=9)), "summit")
+    assert with_option.book is table.book
+    assert Table(Game(rules("draft")), "summit").book.voice == {}, "other rules get plain words"
     assert Table(Game()).rulebook == "rules"
     assert replace(table, rulebook="mine").book.name == "mine"
 
 
-def test_the_rulebook_is_no_part_of_what_is_compared_and_its_file_does_not_travel(
-    table: Table,
-) -> None:
-    told_otherwise = replace(table.book, title="Another title")
-    other = replace(table, book=told_otherwise)
+def test_rulebook_is_not_compared_and_its_file_is_not_pickled(table: Table) -> None:
+    other = replace(table, book=replace(table.book, title="Another title"))
     assert other == table
     assert hash(other) == hash(table)
     again = pickle.loads(pickle.dumps(table))  # noqa: S301 - our own
@@ -54,7 +65,7 @@ def test_the_rulebook_is_no_part_of_what_is_compared_and_its_file_does_not_trave
 
 
 @pytest.mark.parametrize("first", [1, 2, "random"])
-def test_a_choice_becomes_a_table(first: Any) -> None:
+def test_choice_becomes_a_table(first: Any) -> None:
     choice = catalogue.choose("summit", {"target": 9}, hidden=True, first=first, seed=3)
     made = Table.start(choice, ("Ann", "Ben"))
     assert made == Table(
@@ -63,7 +74,7 @@ def test_a_choice_becomes_a_table(first: Any) -> None:
     assert choice.first == {1: 0, 2: 1, "random": catalogue.choose_first("random", 3)}[first]
 
 
-def test_a_used_block_is_only_not_available_where_blocks_are_hidden(table: Table) -> None:
+def test_used_block_is_unavailable_where_blocks_are_hidden(table: Table) -> None:
     hidden = Table(table.game, "summit", hidden=True).play(5).play(4)
     opened = table.play(5).play(4)
     assert (opened.refusal(5), hidden.refusal(5)) == ("used", "unavailable")
@@ -80,7 +91,7 @@ def test_a_used_block_is_only_not_available_where_blocks_are_hidden(table: Table
     ("reason", "player", "winner"),
     [("resigned", 0, 1), ("resigned", 1, 0), ("forfeit", 0, 1), ("abandoned", 0, None)],
 )
-def test_a_declared_result_ends_the_game(
+def test_declared_result_ends_the_game(
     table: Table, reason: Any, player: int, winner: int | None
 ) -> None:
     over = table.play(5).declare(reason, player)
@@ -97,26 +108,6 @@ def test_a_declared_result_ends_the_game(
         over.declare("resigned", 0)
 
 
-def test_only_what_can_be_declared_is(table: Table) -> None:
-    for reason, player in (("exact", 0), ("resigned", 2)):
-        with pytest.raises(TableError, match="expected one of resigned, forfeit, abandoned"):
-            # That it is refused is the point.
-            table.declare(reason, player)  # type: ignore[arg-type]
-
-
-def test_a_derived_result_needs_no_declaration(table: Table) -> None:
-    over = table.play(5).play(4).play(6).play(5)
-    assert over.outcome == Outcome(1, "exact")
-    with pytest.raises(TableError):
-        over.declare("resigned", 0)
-
-
-def test_there_is_nothing_to_take_back_before_the_first_move(table: Table) -> None:
-    assert not table.may_undo
-    with pytest.raises(TableError):
-        table.undo()
-
-
 @pytest.mark.parametrize(
     "names", [("Ann", "Ben"), (" Ann ", "Ben"), ("Zoë", "李"), ("👩‍👧", "می‌خواهم")]
 )
@@ -125,7 +116,7 @@ def test_names_may_be_written_in_any_script(names: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "problem"),
     [
         (("Ann",), "two names"),
         (("Ann", "Ben", "Cem"), "two names"),
@@ -141,18 +132,6 @@ def test_names_may_be_written_in_any_script(names: tuple[str, str]) -> None:
         ("Ab", "two names"),
     ],
 )
-def test_names_that_would_confuse_are_refused(names: Any, said: str) -> None:
-    with pytest.raises(TableError, match=said):
+def test_confusing_names_are_refused(names: Any, problem: str) -> None:
+    with pytest.raises(TableError, match=problem):
         Table(Game(), names=names)
-
-
-def test_the_move_that_ended_a_game_can_be_taken_back(table: Table) -> None:
-    over = table.play(5).play(4).play(6).play(5)
-    assert over.may_undo
-    assert over.undo().outcome is None
-
-
-def test_the_version_counts_changes_and_is_no_part_of_what_a_table_is(table: Table) -> None:
-    roundabout = table.play(9).undo().play(8)
-    assert roundabout == table.play(8)
-    assert (roundabout.version, table.play(8).version) == (3, 1)

@@ -29,7 +29,7 @@ def train() -> ModuleType:
     return load_example("train")
 
 
-def test_draft_and_factor_are_learned_from_nothing_but_play() -> None:
+def test_draft_and_factor_are_learned_by_play() -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT)],
         capture_output=True,
@@ -51,45 +51,44 @@ def test_draft_and_factor_are_learned_from_nothing_but_play() -> None:
     assert f"$ python examples/train.py draft factor\n{done.stdout.rstrip()}\n```" in PAGE
 
 
+def call_main(train: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> object:
+    """Return the exit status of the script with these arguments."""
+    monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
+    try:
+        return train.main()
+    except SystemExit as stop:
+        return stop.code
+
+
 def test_too_little_play_misses_the_bars(
     train: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["train.py", "draft", "--games", "10"])
-    assert train.main() == 1
+    assert call_main(train, monkeypatch, "draft", "--games", "10") == 1
     assert capsys.readouterr().out.endswith("Not enough: 95% and 90% were asked for.\n\n")
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("game", "problem"),
     [
-        (None, "there is no game called"),
-        (
-            '[rules]\nblocks = "5-9"\ntarget = 4\n',
-            "nobody can open it, so there is nothing to learn",
-        ),
+        ("nothing", "there is no game called"),
+        ("odd.toml", "nobody can open it, so there is nothing to learn"),
     ],
 )
-def test_what_cannot_be_learned_is_said(
+def test_game_that_cannot_be_learned_is_refused(
     train: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    text: str | None,
+    game: str,
     problem: str,
 ) -> None:
-    game = "nothing"
-    if text is not None:
-        path = tmp_path / "odd.toml"
-        path.write_text(text)
-        game = str(path)
-    monkeypatch.setattr(sys, "argv", ["train.py", game])
-    with pytest.raises(SystemExit) as left:
-        train.main()
-    assert left.value.code == 2
+    (tmp_path / "odd.toml").write_text('[rules]\nblocks = "5-9"\ntarget = 4\n')
+    monkeypatch.chdir(tmp_path)
+    assert call_main(train, monkeypatch, game) == 2
     assert problem in capsys.readouterr().err
 
 
-def test_the_same_seed_learns_the_same(train: ModuleType) -> None:
+def test_seed_decides_what_is_learned(train: ModuleType) -> None:
     tables = []
     for seed in (7, 7, 8):
         learner = train.Learner(seed)
@@ -107,21 +106,21 @@ def test_the_same_seed_learns_the_same(train: ModuleType) -> None:
     ],
     ids=["stuck loses", "stuck skips", "own blocks"],
 )
-def test_what_it_learns_is_the_truth(
+def test_learned_values_are_exact(
     train: ModuleType, rules: Rules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train, "CURIOUS", 1.0)
     learner, encoder = train.Learner(1), ObservationEncoder(rules)
     learner.learn(pettingzoo.raw_env(rules), 4000)
-    ahead, known = [Position.start(rules)], set()
+    ahead, seen = [Position.start(rules)], set()
     while ahead:
         position = ahead.pop()
-        if position.outcome is not None or position in known:
+        if position.outcome is not None or position in seen:
             continue
-        known.add(position)
+        seen.add(position)
         values = learner.table[encoder.encode(position, position.to_move).tobytes()]
         exact = observation.action_values(position)
         legal = encoder.unpack_mask(position.legal_mask) == 1
         assert np.array_equal(values[legal], exact[legal])
         ahead += map(position.place, position.legal)
-    assert len(known) > 20
+    assert len(seen) > 20

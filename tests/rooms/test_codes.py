@@ -29,7 +29,7 @@ def codes() -> st.SearchStrategy[str]:
 
 
 @given(codes())
-def test_a_code_has_five_characters_that_are_not_confused_and_make_no_word(code: str) -> None:
+def test_code_has_five_characters_that_are_not_confused(code: str) -> None:
     assert len(code) == LENGTH == 5
     assert set(code) <= set(ALPHABET)
     assert not set(code) & set("AEIOUYLBSVZ012568")
@@ -37,7 +37,7 @@ def test_a_code_has_five_characters_that_are_not_confused_and_make_no_word(code:
 
 
 @given(codes(), st.data())
-def test_a_code_is_read_however_it_is_typed(code: str, data: st.DataObject) -> None:
+def test_code_is_read_in_any_spelling(code: str, data: st.DataObject) -> None:
     spaced = "".join(
         data.draw(st.sampled_from(["", " ", "-", " – ", ".", "\t"])) + character
         for character in code
@@ -50,19 +50,19 @@ def test_a_code_is_read_however_it_is_typed(code: str, data: st.DataObject) -> N
     )
 
 
-def test_a_character_that_no_code_has_counts_as_the_one_it_looks_like() -> None:
+def test_character_that_no_code_has_counts_as_the_one_it_resembles() -> None:
     assert normalize_code("oQ06a") == "DDDG4"
     assert normalize_code("cdfge") == "CDFG3"
 
 
 @pytest.mark.parametrize("text", ["", "CDFG", "CDFGHJ", "CDFG CDFG", "      "])
-def test_a_text_of_another_length_is_no_code(text: str) -> None:
+def test_text_of_another_length_is_refused(text: str) -> None:
     with pytest.raises(CodeError, match="a code has 5 letters or digits, such as"):
         normalize_code(text)
 
 
 @pytest.mark.parametrize("character", [*"ILUVYSZB1258", "ß", "é", "٣", "\x00", "／"])
-def test_a_character_that_no_code_has_is_named(character: str) -> None:
+def test_unknown_character_is_refused(character: str) -> None:
     with pytest.raises(CodeError):
         normalize_code(f"CDFG{character}")
 
@@ -77,7 +77,7 @@ def test_any_text_is_a_code_or_refused(text: str) -> None:
     assert set(code) <= set(ALPHABET)
 
 
-def test_what_reads_as_a_rude_word_could_be_drawn_and_is_not() -> None:
+def test_rude_words_are_not_drawn() -> None:
     assert all(set(part) <= set(ALPHABET) and part == part.upper() for part in RUDE_PARTS)
 
     class Stubborn(Random):
@@ -91,7 +91,7 @@ def test_what_reads_as_a_rude_word_could_be_drawn_and_is_not() -> None:
     assert make_code(Stubborn()) == "CDFGH"
 
 
-def test_there_are_enough_codes_for_every_free_seat() -> None:
+def test_few_codes_are_rude_and_few_repeat() -> None:
     refused = sum(
         any(part in "".join(code) for part in RUDE_PARTS) for code in product(ALPHABET, repeat=3)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -30,14 +31,14 @@ def list_matchings(players: tuple[int, ...]) -> Iterator[list[tuple[int, int | N
     """Yield every way to pair players, plainly; of an odd number one sits out."""
     if len(players) % 2:
         for out in players:
-            for others in list_matchings(tuple(each for each in players if each != out)):
+            for others in list_matchings(tuple(player for player in players if player != out)):
                 yield [(out, None), *others]
     elif not players:
         yield []
     else:
         first, *rest = players
         for other in rest:
-            for others in list_matchings(tuple(each for each in rest if each != other)):
+            for others in list_matchings(tuple(player for player in rest if player != other)):
                 yield [(first, other), *others]
 
 
@@ -45,7 +46,7 @@ def count_repeats(
     pairs: Sequence[tuple[int, int | None]], history: Sequence[Encounter]
 ) -> tuple[int, int]:
     """Return how often the players of these pairs have sat out and met before."""
-    met = Counter(frozenset((each.first, each.second)) for each in history)
+    met = Counter(frozenset((one.first, one.second)) for one in history)
     out = sum(met[frozenset(pair)] for pair in pairs if pair[1] is None)
     return out, sum(met[frozenset(pair)] for pair in pairs if pair[1] is not None)
 
@@ -59,24 +60,27 @@ def any_history(draw: st.DrawFn, most: int = 7) -> tuple[list[int], list[Encount
     met = draw(
         st.lists(st.builds(Encounter, st.sampled_from(everyone), others, result), max_size=14)
     )
-    met = [each for each in met if each.first != each.second]
-    return everyone[:most], met
+    return everyone[:most], [one for one in met if one.first != one.second]
+
+
+def check_all_paired(pairs: Sequence[Pair], players: Sequence[int]) -> None:
+    assert len(pairs) == (len(players) + 1) // 2
+    paired = [player for pair in pairs for player in pair if player is not None]
+    assert sorted(paired) == sorted(players)
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(PAIRERS, any_history(most=40), st.randoms(use_true_random=False))
-def test_everybody_is_paired_once(
+def test_every_player_is_paired_once(
     pair: Pairer, history: tuple[list[int], list[Encounter]], random: Random
 ) -> None:
     players, met = history
-    paired = [each for pair in pair(players, met, random) for each in pair if each is not None]
-    assert sorted(paired) == sorted(players)
-    assert len(pair(players, met, random)) == (len(players) + 1) // 2
+    check_all_paired(pair(players, met, random), players)
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(PAIRERS, any_history(), st.randoms(use_true_random=False))
-def test_nobody_sits_out_or_meets_again_while_that_can_be_avoided(
+def test_pairs_and_byes_are_not_repeated_while_that_can_be_avoided(
     pair: Pairer, history: tuple[list[int], list[Encounter]], random: Random
 ) -> None:
     players, met = history
@@ -86,30 +90,26 @@ def test_nobody_sits_out_or_meets_again_while_that_can_be_avoided(
 
 @settings(max_examples=examples(50), deadline=None)
 @given(PAIRERS, st.integers(2, 14), st.randoms(use_true_random=False))
-def test_half_a_round_robin_has_no_rematch_and_no_second_round_out(
+def test_half_a_round_robin_repeats_no_pair_and_no_bye(
     pair: Pairer, count: int, random: Random
 ) -> None:
-    players = [*range(1, count + 1)]
     met: list[Encounter] = []
     for _ in range((count + 1) // 2):
-        pairs = pair(players, met, random)
+        pairs = pair(range(1, count + 1), met, random)
         assert count_repeats(pairs, met) == (0, 0)
         met += play(pairs, random)
-    assert all(
-        sum(each.second is None and each.first == player for each in met) <= 1 for player in players
-    )
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(any_history(), st.randoms(use_true_random=False))
-def test_swiss_pairs_those_with_equal_points_where_that_is_possible(
+def test_swiss_pairs_players_with_equal_points_where_possible(
     history: tuple[list[int], list[Encounter]], random: Random
 ) -> None:
     """The sum of the squared differences is the least of all pairings without more repetitions."""
     players, met = history
     if len(players) % 2:
         players = players[1:]
-    points = {each.player: each.points for each in compute_standings(players, met)}
+    points = {standing.player: standing.points for standing in compute_standings(players, met)}
 
     def judge(pairs: Sequence[tuple[int, int | None]]) -> tuple[tuple[int, int], float]:
         far = sum((points[one] - points[other]) ** 2 for one, other in pairs if other is not None)
@@ -122,42 +122,43 @@ def test_swiss_pairs_those_with_equal_points_where_that_is_possible(
 
 @pytest.mark.parametrize("pair", [pair_swiss, pair_freely])
 @pytest.mark.parametrize("count", [size(90, 200), size(91, 199)])
-def test_a_large_class_is_paired_as_well(pair: Pairer, count: int) -> None:
-    random = Random(7)  # noqa: S311 - play, not secrets
-    players, met = [*range(count)], list[Encounter]()
+def test_large_class_is_paired(pair: Pairer, count: int) -> None:
+    random, met = Random(7), list[Encounter]()  # noqa: S311 - play, not secrets
     for _ in range(3):
-        pairs = pair(players, met, random)
-        assert sorted(each for pair in pairs for each in pair if each is not None) == players
+        pairs = pair(range(count), met, random)
+        check_all_paired(pairs, range(count))
         assert count_repeats(pairs, met) == (0, 0)
         met += play(pairs, random)
 
 
-def test_a_large_class_where_all_neighbours_have_met_is_paired_with_others() -> None:
-    players = [*range(70)]
+def test_large_class_where_nearly_all_have_met_is_paired() -> None:
+    players = range(70)
     met = [Encounter(one, other) for one in players for other in players[:-1] if one < other]
     pairs = pair_swiss(players, met, Random(1))  # noqa: S311 - likewise
-    assert sorted(each for pair in pairs for each in pair if each is not None) == players
-    assert sum(count_repeats(pairs, met)) == 34, (
-        "one pair at most can have the player whom nobody has met"
-    )
+    check_all_paired(pairs, players)
+    assert sum(count_repeats(pairs, met)) == 34, "only one pair can have the last player"
 
 
-@settings(max_examples=examples(50), deadline=None)
-@given(PAIRERS, st.randoms(use_true_random=False))
-def test_who_has_begun_less_often_begins(pair: Pairer, random: Random) -> None:
-    (second,) = pair([1, 2], [Encounter(1, 2, (1.0, 0.0))], random)
-    assert second == (2, 1)
-
-
-def test_the_one_who_sits_out_is_the_last_who_has_not_done_so_yet() -> None:
-    met = [Encounter(1, 2, (1.0, 0.0)), Encounter(3, 4, (1.0, 0.0)), Encounter(5, None, (1.0, 0.0))]
-    second = pair_swiss([1, 2, 3, 4, 5], met, Random(3))  # noqa: S311 - likewise
-    assert second[-1] in {(2, None), (4, None)}
-
-
-def test_nobody_can_be_paired_without_players() -> None:
-    assert pair_swiss([], [], Random(0)) == ()  # noqa: S311 - likewise
-    assert pair_freely([9], [], Random(0)) == ((9, None),)  # noqa: S311 - likewise
+@pytest.mark.parametrize(
+    ("pair", "players", "met", "last"),
+    [
+        (pair_swiss, [1, 2], [Encounter(1, 2, (1.0, 0.0))], [(2, 1)]),
+        (pair_freely, [1, 2], [Encounter(1, 2, (1.0, 0.0))], [(2, 1)]),
+        (
+            pair_swiss,
+            [1, 2, 3, 4, 5],
+            [Encounter(one, other, (1.0, 0.0)) for one, other in ((1, 2), (3, 4), (5, None))],
+            [(2, None), (4, None)],
+        ),
+        (pair_freely, [9], [], [(9, None)]),
+    ],
+)
+def test_last_pair_of_a_round(
+    pair: Pairer, players: list[int], met: list[Encounter], last: list[tuple[int, int | None]]
+) -> None:
+    """Who has begun less often begins; the last player who has not done so yet sits out."""
+    assert pair(players, met, Random(3))[-1] in last  # noqa: S311 - likewise
+    assert pair([], met, Random(3)) == ()  # noqa: S311 - likewise
 
 
 # Standings ----------------------------------------------------------------------------------------
@@ -166,53 +167,43 @@ def test_nobody_can_be_paired_without_players() -> None:
 @settings(max_examples=examples(200), deadline=None)
 @given(any_history(), st.sampled_from(["buchholz", "head_to_head"]))
 def test_points_add_up_and_places_follow_them(
-    history: tuple[list[int], list[Encounter]], tie_break: str
+    history: tuple[list[int], list[Encounter]], tie_break: Any
 ) -> None:
     players, met = history
-    everyone = sorted({each for one in met for each in one[:2] if each is not None} | {*players})
-    standings = compute_standings(everyone, met, tie_break)  # type: ignore[arg-type] # one of both
-    assert sorted(each.player for each in standings) == everyone
-    over = [each for each in met if each.points is not None]
-    assert sum(each.points for each in standings) == sum(
-        sum(each.points or ()) if each.second is not None else (each.points or (0.0,))[0]
-        for each in over
-    )
-    ranks = [(-each.points, -getattr(each, tie_break)) for each in standings]
+    met_players = {player for one in met for player in one[:2] if player is not None}
+    everyone = sorted(met_players | {*players})
+    standings = compute_standings(everyone, met, tie_break)
+    assert sorted(standing.player for standing in standings) == everyone
+    points = [
+        one.points[0] if one.second is None else sum(one.points)
+        for one in met
+        if one.points is not None
+    ]
+    assert sum(standing.points for standing in standings) == sum(points)
+    ranks = [(-standing.points, -getattr(standing, tie_break)) for standing in standings]
     assert ranks == sorted(ranks)
-    for one, rank in zip(standings, ranks, strict=True):
-        assert one.place == 1 + sum(other < rank for other in ranks)
-        assert one.won + one.drawn / 2 == one.points
+    for standing, rank in zip(standings, ranks, strict=True):
+        assert standing.place == 1 + sum(other < rank for other in ranks)
+        assert standing.won + standing.drawn / 2 == standing.points
 
 
-def test_the_tie_break_is_the_points_of_the_opponents_or_the_games_among_equals() -> None:
+def test_tie_break_is_the_points_of_opponents_or_the_games_among_equals() -> None:
     """Ann lost to Ben; both have two points, but Ann's opponents have more."""
     ann, ben, cem, dan = 1, 2, 3, 4
-    met = [
-        Encounter(ben, ann, (1.0, 0.0)),
-        Encounter(cem, dan, (1.0, 0.0)),
-        Encounter(ann, cem, (1.0, 0.0)),
-        Encounter(ben, dan, (1.0, 0.0)),
-        Encounter(ann, dan, (1.0, 0.0)),
-        Encounter(cem, ben, (1.0, 0.0)),
-    ]
+    wins = [(ben, ann), (cem, dan), (ann, cem), (ben, dan), (ann, dan), (cem, ben)]
+    met = [Encounter(*pair, (1.0, 0.0)) for pair in wins]
     by_opponents = compute_standings([ann, ben, cem, dan], met)
-    assert [(each.player, each.points, each.buchholz) for each in by_opponents] == [
-        (ann, 2, 4), (ben, 2, 4), (cem, 2, 4), (dan, 0, 6),
-    ]  # fmt: skip
-    assert [each.place for each in by_opponents] == [1, 1, 1, 4], "equal players share a place"
+    assert [(one.player, one.points, one.buchholz, one.place) for one in by_opponents] == [
+        (ann, 2, 4, 1),
+        (ben, 2, 4, 1),
+        (cem, 2, 4, 1),
+        (dan, 0, 6, 4),
+    ]
     among_equals = compute_standings([dan, cem, ben, ann], met, "head_to_head")
-    assert {each.player: each.head_to_head for each in among_equals} == {
-        ann: 1,
-        ben: 1,
-        cem: 1,
-        dan: 0,
-    }
+    games = {one.player: one.head_to_head for one in among_equals}
+    assert games == {ann: 1, ben: 1, cem: 1, dan: 0}
 
 
-def test_a_round_without_an_opponent_counts_ones_own_points() -> None:
+def test_bye_counts_the_own_points_as_those_of_the_opponent() -> None:
     (one,) = compute_standings([1], [Encounter(1, None, (1.0, 0.0))])
     assert (one.points, one.buchholz, one.won) == (1.0, 1.0, 1)
-
-
-def test_games_that_are_not_over_count_nothing() -> None:
-    assert [each.points for each in compute_standings([1, 2], [Encounter(1, 2)])] == [0.0, 0.0]

@@ -1,4 +1,4 @@
-"""Whom to answer with: blocks that some maximum matching misses, and everyone else's partner."""
+"""Matchings: blocks that a maximum matching can miss, and the partners of all others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from number_tower import Rules
-from number_tower.engine.position import Position
-from number_tower.engine.rules import Fit
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.matching import decompose_blocks
 from number_tower.solve.max_matching import (
@@ -36,7 +33,7 @@ far_sets = st.sets(
 # By definition ------------------------------------------------------------------------------------
 
 
-def fitting(blocks: Sequence[int], fit: str) -> list[Edge]:
+def list_fitting(blocks: Sequence[int], fit: str) -> list[Edge]:
     def fits(lower: int, higher: int) -> bool:
         return fit == "any" or (higher % lower == 0) == (fit == "related")
 
@@ -47,7 +44,7 @@ def fitting(blocks: Sequence[int], fit: str) -> list[Edge]:
     ]
 
 
-def definition(size: int, edges: Iterable[Edge]) -> tuple[int, list[bool]]:
+def decompose_plainly(size: int, edges: Iterable[Edge]) -> tuple[int, list[bool]]:
     """Give the size of a maximum matching, and which vertices some maximum matching misses."""
     beside = [0] * size
     for one, other in edges:
@@ -67,21 +64,21 @@ def definition(size: int, edges: Iterable[Edge]) -> tuple[int, list[bool]]:
     return most(every), [most(every ^ 1 << vertex) == most(every) for vertex in range(size)]
 
 
-def count_pairs(found: Decomposition) -> int:
-    return sum(other >= 0 for other in found.partner) // 2
+def count_pairs(result: Decomposition) -> int:
+    return sum(other >= 0 for other in result.partner) // 2
 
 
-def check(found: Decomposition, size: int, edges: Sequence[Edge]) -> None:
-    check_matching(found, size, edges)
-    assert (count_pairs(found), list(map(bool, found.missed))) == definition(size, edges)
+def check(result: Decomposition, size: int, edges: Sequence[Edge]) -> None:
+    check_matching(result, size, edges)
+    assert (count_pairs(result), list(map(bool, result.missed))) == decompose_plainly(size, edges)
 
 
-def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> None:
-    pairs = {(one, other) for one, other in enumerate(found.partner) if one < other}
-    assert len(found.partner) == len(found.missed) == size
+def check_matching(result: Decomposition, size: int, edges: Iterable[Edge]) -> None:
+    pairs = {(one, other) for one, other in enumerate(result.partner) if one < other}
+    assert len(result.partner) == len(result.missed) == size
     assert pairs <= {(min(edge), max(edge)) for edge in edges}
-    assert all(found.partner[other] == one for one, other in pairs)
-    assert count_pairs(found) == len(pairs)
+    assert all(result.partner[other] == one for one, other in pairs)
+    assert count_pairs(result) == len(pairs)
 
 
 # The blocks of a game -----------------------------------------------------------------------------
@@ -89,53 +86,27 @@ def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> No
 
 @settings(max_examples=examples(400))
 @given(small_sets | far_sets, symmetric_fits)
-def test_a_block_is_missed_if_as_many_pairs_remain_without_it(blocks: list[int], fit: str) -> None:
-    check(decompose_blocks(blocks, fit, SearchLimits()), len(blocks), fitting(blocks, fit))
+def test_block_is_missed_if_as_many_pairs_remain_without_it(blocks: list[int], fit: str) -> None:
+    check(decompose_blocks(blocks, fit, SearchLimits()), len(blocks), list_fitting(blocks, fit))
 
 
-@given(st.sets(st.integers(1, 30), min_size=1, max_size=7), symmetric_fits)
-def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(
-    numbers: set[int], fit: Fit
-) -> None:
-    rules = Rules(blocks=sorted(numbers), fit=fit)
-    found = decompose_blocks(rules.blocks, fit, SearchLimits())
-
-    @cache
-    def lost(position: Position) -> bool:
-        return not any(lost(position.place(block)) for block in position.legal)
-
-    for place, block in enumerate(rules.blocks):
-        after = Position.start(rules).place(block)
-        assert lost(after) == bool(found.missed[place])
-        if not found.missed[place]:
-            assert lost(after.place(rules.blocks[found.partner[place]]))
+@pytest.mark.parametrize("fit", SYMMETRIC)
+def test_range_and_list_of_the_same_blocks_have_the_same_decomposition(fit: str) -> None:
+    for blocks in (range(3, 300, 3), range(0)):
+        listed = decompose_blocks(list(blocks), fit, SearchLimits())
+        assert decompose_blocks(blocks, fit, SearchLimits()) == listed
 
 
-def test_of_the_blocks_1_to_20000_there_are_8753_pairs() -> None:
+def test_decomposition_of_very_many_blocks() -> None:
     assert count_pairs(decompose_blocks(range(1, 20_001), "related", SearchLimits())) == 8_753
-
-
-def test_a_range_and_the_same_blocks_in_a_list_are_the_same() -> None:
-    for fit in SYMMETRIC:
-        assert decompose_blocks(range(3, 300, 3), fit, SearchLimits()) == decompose_blocks(
-            list(range(3, 300, 3)), fit, SearchLimits()
-        )
-
-
-def test_where_any_block_fits_the_number_of_blocks_decides() -> None:
     assert not any(decompose_blocks(range(1, 1_000_001), "any", SearchLimits()).missed)
     assert all(decompose_blocks(range(1, 1_000_000), "any", SearchLimits()).missed)
-
-
-def test_no_blocks_are_no_problem() -> None:
-    for fit in SYMMETRIC:
-        assert count_pairs(decompose_blocks([], fit, SearchLimits())) == 0
 
 
 # Any graph ----------------------------------------------------------------------------------------
 
 
-def graph_of(size: int, edges: Iterable[Edge]) -> list[list[int]]:
+def make_graph(size: int, edges: Iterable[Edge]) -> list[list[int]]:
     beside: list[set[int]] = [set() for _ in range(size)]
     for one, other in edges:
         beside[one].add(other)
@@ -143,8 +114,8 @@ def graph_of(size: int, edges: Iterable[Edge]) -> list[list[int]]:
     return list(map(sorted, beside))
 
 
-def decomposed(size: int, edges: Iterable[Edge]) -> Decomposition:
-    graph = graph_of(size, edges)
+def from_a_greedy_matching(size: int, edges: Iterable[Edge]) -> Decomposition:
+    graph = make_graph(size, edges)
     return decompose_graph(graph, match_greedily(graph))
 
 
@@ -154,17 +125,21 @@ def from_a_poor_matching(size: int, edges: Sequence[Edge]) -> Decomposition:
     for one, other in edges:
         if partner[one] < 0 and partner[other] < 0:
             partner[one], partner[other] = other, one
-    return decompose_graph(graph_of(size, edges), partner)
+    return decompose_graph(make_graph(size, edges), partner)
 
 
 def from_nothing(size: int, edges: Sequence[Edge]) -> Decomposition:
-    return decompose_graph(graph_of(size, edges), [-1] * size)
+    return decompose_graph(make_graph(size, edges), [-1] * size)
 
 
-BEGINNINGS: list[Callable[..., Decomposition]] = [decomposed, from_a_poor_matching, from_nothing]
+BEGINNINGS: list[Callable[..., Decomposition]] = [
+    from_a_greedy_matching,
+    from_a_poor_matching,
+    from_nothing,
+]
 
 
-def circle(size: int) -> list[Edge]:
+def list_circle(size: int) -> list[Edge]:
     return [(vertex, (vertex + 1) % size) for vertex in range(size)]
 
 
@@ -180,7 +155,7 @@ def any_graph(draw: st.DrawFn) -> tuple[int, list[Edge]]:
     while begin < size - 2:
         around = names[begin : begin + draw(st.sampled_from([3, 5, 7]))]
         edges += [
-            (around[one], around[other]) for one, other in circle(len(around)) if one != other
+            (around[one], around[other]) for one, other in list_circle(len(around)) if one != other
         ]
         if begin:
             edges.append((names[draw(st.integers(0, begin - 1))], around[0]))
@@ -190,58 +165,61 @@ def any_graph(draw: st.DrawFn) -> tuple[int, list[Edge]]:
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
-def test_every_graph_of_five_vertices(begin: Callable[..., Decomposition]) -> None:
+def test_decomposition_of_every_graph_of_five_vertices(begin: Callable[..., Decomposition]) -> None:
     every = list(combinations(range(5), 2))
     for chosen in range(1 << len(every)):
-        edges = [edge for place, edge in enumerate(every) if chosen >> place & 1]
+        edges = [edge for bit, edge in enumerate(every) if chosen >> bit & 1]
         check(begin(5, edges), 5, edges)
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
 @settings(max_examples=examples(500))
 @given(any_graph())
-def test_any_graph_from_any_beginning(
+def test_decomposition_of_any_graph_from_any_beginning(
     begin: Callable[..., Decomposition], graph: tuple[int, list[Edge]]
 ) -> None:
     check(begin(*graph), *graph)
 
 
 @given(st.lists(st.integers(0, 99), max_size=11))
-def test_of_a_tree_the_first_matching_is_a_maximum_already(parents: list[int]) -> None:
+def test_greedy_matching_of_a_tree_is_a_maximum(parents: list[int]) -> None:
     edges = [(parent % child, child) for child, parent in enumerate(parents, start=1)]
-    matched = sum(other >= 0 for other in match_greedily(graph_of(len(parents) + 1, edges))) // 2
-    assert matched == definition(len(parents) + 1, edges)[0]
+    matched = sum(other >= 0 for other in match_greedily(make_graph(len(parents) + 1, edges))) // 2
+    assert matched == decompose_plainly(len(parents) + 1, edges)[0]
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
 @pytest.mark.parametrize("size", [3, 5, 7, 9, 101])
-def test_of_an_odd_circle_or_clique_any_vertex_can_be_left_out(
+def test_any_vertex_of_an_odd_circle_or_clique_can_be_missed(
     begin: Callable[..., Decomposition], size: int
 ) -> None:
-    for edges in (circle(size), list(combinations(range(size), 2))):
-        found = begin(size, edges)
-        check_matching(found, size, edges)
-        assert count_pairs(found) == size // 2
-        assert all(found.missed)
+    for edges in (list_circle(size), list(combinations(range(size), 2))):
+        result = begin(size, edges)
+        check_matching(result, size, edges)
+        assert count_pairs(result) == size // 2
+        assert all(result.missed)
+
+
+SPOKES = [(vertex, vertex + 5) for vertex in range(5)]
+STAR = [(5 + vertex, 5 + (vertex + 2) % 5) for vertex in range(5)]
+PETERSEN = [*list_circle(5), *SPOKES, *STAR]
+SIDE_BY_SIDE = [*list_circle(5), *((a + 5, b + 5) for a, b in list_circle(4)), (9, 10), (10, 11)]
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
-def test_petersens_graph_leaves_nobody_out_and_without_one_vertex_anybody(
-    begin: Callable[..., Decomposition],
+@pytest.mark.parametrize(
+    ("size", "edges", "missed"),
+    [
+        (10, PETERSEN, [False] * 10),
+        (9, [edge for edge in PETERSEN if 9 not in edge], [True] * 9),
+        (13, SIDE_BY_SIDE, [True] * 5 + [False] * 4 + [True, False, True] + [True]),
+    ],
+)
+def test_missed_vertices_of_special_graphs(
+    begin: Callable[..., Decomposition], size: int, edges: list[Edge], missed: list[bool]
 ) -> None:
-    spokes = [(vertex, vertex + 5) for vertex in range(5)]
-    star = [(5 + vertex, 5 + (vertex + 2) % 5) for vertex in range(5)]
-    petersen = [*circle(5), *spokes, *star]
-    check(begin(10, petersen), 10, petersen)
-    assert not any(begin(10, petersen).missed)
-    assert all(begin(9, [edge for edge in petersen if 9 not in edge]).missed)
-
-
-def test_graphs_side_by_side_do_not_disturb_each_other() -> None:
-    edges = [*circle(5), *((one + 5, other + 5) for one, other in circle(4)), (9, 10), (10, 11)]
-    found = decomposed(13, edges)
-    check(found, 13, edges)
-    assert list(found.missed) == [True] * 5 + [False] * 4 + [True, False, True] + [True]
+    check(begin(size, edges), size, edges)
+    assert [*map(bool, begin(size, edges).missed)] == missed
 
 
 def test_circles_within_circles_open_again() -> None:
@@ -256,38 +234,40 @@ def test_circles_within_circles_open_again() -> None:
 @pytest.mark.parametrize(
     "blocks", [range(1, 401), range(40, 400), range(1, 900, 7), [*range(1, 99), *range(700, 999)]]
 )
-def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence[int]) -> None:
+def test_decomposition_proves_that_no_matching_is_larger(fit: str, blocks: Sequence[int]) -> None:
     """Claude Berge's formula: missed blocks' groups, less the blocks they fit on, are exposed.
 
     This holds in every matching.
     """
-    edges = fitting(blocks, fit)
-    found = decompose_blocks(blocks, fit, SearchLimits())
-    check_matching(found, len(blocks), edges)
+    edges = list_fitting(blocks, fit)
+    result = decompose_blocks(blocks, fit, SearchLimits())
+    check_matching(result, len(blocks), edges)
     group = list(range(len(blocks)))
 
-    def leader(place: int) -> int:
-        while group[place] != place:
-            place = group[place]
-        return place
+    def leader(vertex: int) -> int:
+        while group[vertex] != vertex:
+            vertex = group[vertex]
+        return vertex
 
     for one, other in edges:
-        if found.missed[one] and found.missed[other]:
+        if result.missed[one] and result.missed[other]:
             group[leader(one)] = leader(other)
-    groups = sum(found.missed[place] and leader(place) == place for place in range(len(blocks)))
+    groups = sum(
+        result.missed[vertex] and leader(vertex) == vertex for vertex in range(len(blocks))
+    )
     beside = {
         other
         for edge in edges
         for one, other in (edge, edge[::-1])
-        if found.missed[one] > found.missed[other]
+        if result.missed[one] > result.missed[other]
     }
-    assert len(blocks) - 2 * count_pairs(found) == groups - len(beside)
+    assert len(blocks) - 2 * count_pairs(result) == groups - len(beside)
 
 
 # Time and room ------------------------------------------------------------------------------------
 
 
-def test_whoever_waits_can_give_up() -> None:
+def test_progress_can_stop_the_search() -> None:
     pauses = iter(range(4))
 
     def pause(_: object) -> None:
@@ -298,6 +278,6 @@ def test_whoever_waits_can_give_up() -> None:
         decompose_blocks(range(1, 3_001), "related", SearchLimits(progress=pause))
 
 
-def test_more_pairs_than_there_is_room_for_are_refused() -> None:
+def test_more_pairs_than_the_memory_holds_are_refused() -> None:
     with pytest.raises(NotSolvedError, match="not solved within 20 MiB of memory"):
         decompose_blocks(range(1, 3_001), "unrelated", SearchLimits(memory=20))

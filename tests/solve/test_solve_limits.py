@@ -21,7 +21,7 @@ from number_tower.players.levels import Computer
 from number_tower.solve import deep, jit, limits, matching
 from number_tower.solve.deep import DeepSolver, Search
 from number_tower.solve.limits import SearchLimits
-from support.sizes import examples, size
+from support.sizes import examples
 from support.strategies import any_rules
 
 EAGER: dict[str, int] = {
@@ -35,7 +35,7 @@ EAGER: dict[str, int] = {
 
 
 class Way(NamedTuple):
-    """One way to run a search: what is compiled and when, in which slices, and who looks on."""
+    """One way to run a search: compiled or not, from when, in which slices, with progress."""
 
     compiled: bool
     after: int
@@ -57,7 +57,7 @@ WAYS = {
 
 @contextmanager
 def run_in(way: Way, **constants: int) -> Iterator[None]:
-    """Run all searches in some way, with some constants of the search changed."""
+    """Run all searches in one way, with these constants of the search."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jit, "is_available", lambda: way.compiled)
         patch.setattr(jit, "is_loaded", lambda: False)
@@ -69,52 +69,48 @@ def run_in(way: Way, **constants: int) -> Iterator[None]:
         yield
 
 
-class Found(NamedTuple):
-    """What a search has found of a position and its moves, and the positions it has looked at."""
+class SearchReport(NamedTuple):
+    """The values of a position and its moves, and the positions that were searched."""
 
     answers: list[str]
     searched: list[int]
     left: float
 
 
-def found_by(
-    way: Way, start: Position, *, positions: int | None, plies: bool, memory: int = 1
-) -> Found:
+def search_all(
+    way: Way, start: Position, *, positions: int, plies: bool, memory: int = 1
+) -> SearchReport:
     """Search a position and then the positions after its moves, all within one limit."""
-    budget = SearchLimits(
-        positions=positions, memory=memory, progress=(lambda _: None) if way.watched else None
-    )
+    progress = (lambda _: None) if way.watched else None
+    limits = SearchLimits(positions=positions, memory=memory, progress=progress)
     answers, searched = [], []
-    solver = DeepSolver(start, budget, plies=plies)
+    solver = DeepSolver(start, limits, plies=plies)
     for position in [start, *map(start.place, start.legal)]:
         try:
             answers.append(str(solver.evaluate(position)))
         except NotSolvedError as missed:
             answers.append(str(missed))
         searched.append(solver.positions)
-    return Found(answers, searched, budget.positions_left)
+    return SearchReport(answers, searched, limits.positions_left)
 
 
 @settings(max_examples=examples(60))
 @given(
-    any_rules(most_blocks=8, largest=16, highest=50),
-    st.none() | st.integers(1, 600),
-    st.booleans(),
-    st.sampled_from([1 << 13, 1 << 15, 1 << 20]),
+    rules=any_rules(most_blocks=8, largest=16, highest=50),
+    positions=st.integers(1, 600) | st.just(5_000),
+    plies=st.booleans(),
+    mib=st.sampled_from([1 << 13, 1 << 15, 1 << 20]),
 )
-def test_what_is_found_within_a_limit_does_not_depend_on_how_the_search_is_run(
-    rules: Rules,
-    positions: int | None,
-    plies: bool,  # noqa: FBT001 - drawn
-    mib: int,
+def test_search_within_a_limit_does_not_depend_on_how_it_runs(
+    rules: Rules, positions: int, *, plies: bool, mib: int
 ) -> None:
     start = Position.start(rules)
-    found = {}
+    reports = {}
     for name, way in WAYS.items():
         with run_in(way, **EAGER), pytest.MonkeyPatch.context() as patch:
             patch.setattr(limits, "MIB", mib)
-            found[name] = found_by(way, start, positions=positions, plies=plies)
-    assert all(each == found["interpreted"] for each in found.values()), found
+            reports[name] = search_all(way, start, positions=positions, plies=plies)
+    assert all(report == reports["interpreted"] for report in reports.values()), reports
 
 
 LARGER = [
@@ -127,21 +123,21 @@ LARGER = [
 
 
 @pytest.mark.parametrize(("rules", "positions"), LARGER, ids=str)
-def test_larger_searches_stop_at_the_same_position_too(rules: Rules, positions: int) -> None:
+def test_larger_search_stops_at_the_same_position(rules: Rules, positions: int) -> None:
     start = Position.start(rules)
-    found: list[tuple[int | None, int, int, int]] = []
+    reports = set[tuple[int | None, int, int, int]]()
     for name in ("interpreted", "compiled", "compiled in the middle"):
         with run_in(WAYS[name], _FIRST_TURN_POSITIONS=2_000, _TURN_POSITIONS=500):
-            search = Search(start, SearchLimits(positions=positions), plies=True)
+            search, score = Search(start, SearchLimits(positions=positions), plies=True), None
             try:
-                found.append((search.score(start), search.positions, search.stored, search.slots))
+                score = search.score(start)
             except NotSolvedError:
-                found.append((None, search.positions, search.stored, search.slots))
                 assert search.positions == positions
-    assert len(set(found)) == 1, found
+            reports.add((score, search.positions, search.stored, search.slots))
+    assert len(reports) == 1
 
 
-def test_a_search_stops_exactly_at_its_limit() -> None:
+def test_search_stops_exactly_at_its_limit() -> None:
     start = Position.start(nt.rules("summit", blocks="1-14", target=112))
     for way in WAYS.values():
         with run_in(way):
@@ -151,7 +147,7 @@ def test_a_search_stops_exactly_at_its_limit() -> None:
             assert solver.positions == 2_345
 
 
-def test_the_last_positions_of_a_search_that_succeeds_are_counted() -> None:
+def test_all_positions_of_a_successful_search_are_counted() -> None:
     start = Position.start(nt.rules("draft"))
     budget = SearchLimits(positions=100_000)
     solver = DeepSolver(start, budget)
@@ -160,7 +156,7 @@ def test_the_last_positions_of_a_search_that_succeeds_are_counted() -> None:
     assert solver.positions > 0
 
 
-def test_numbas_own_switch_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switch_of_numba_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     assert not jit.is_available.__wrapped__()
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
@@ -169,7 +165,6 @@ def test_numbas_own_switch_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # Levels -------------------------------------------------------------------------------------------
 
-BOTH = ("interpreted", "compiled")
 SIZES = [
     ("summit", 12, 60),
     ("summit", 14, 80),
@@ -180,8 +175,8 @@ SIZES = [
 """Games, their largest blocks and their targets, if any."""
 
 
-def chosen(way: Way, game: Game, level: str, seed: int) -> tuple[int, str]:
-    """What a level chooses that has not seen any game before, and what it says."""
+def choose(way: Way, game: Game, level: str, seed: int) -> tuple[int, str]:
+    """Return the block and the remark of a level that has not seen any game before."""
     with run_in(way):
         get_knowledge.cache_clear()
         computer = Computer(LEVELS[level], seed)
@@ -190,30 +185,17 @@ def chosen(way: Way, game: Game, level: str, seed: int) -> tuple[int, str]:
 
 @pytest.fixture
 def forgetful() -> Iterator[None]:
-    """What is known of games is forgotten afterwards."""
+    """Forget all games afterwards."""
     yield
     get_knowledge.cache_clear()
 
 
-def test_the_compiler_changes_nothing_known_of_a_game_close_to_the_limit_of_the_levels() -> None:
-    start = Position.start(nt.rules("summit", blocks="1-14", target=112))
-    found = []
-    for name in BOTH:
-        with run_in(WAYS[name]):
-            solver = DeepSolver(
-                start,
-                SearchLimits(positions=size(knowing.MAX_POSITIONS // 5, knowing.MAX_POSITIONS)),
-            )
-            found.append((solver.evaluate(start), solver.positions))
-    assert found[0] == found[1]
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
-def test_levels_play_the_same_whatever_their_limit_lets_them_know(
+def test_level_plays_the_same_in_every_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = set()
+    solved = set()
 
     @settings(max_examples=examples(25))
     @given(
@@ -234,16 +216,17 @@ def test_levels_play_the_same_whatever_their_limit_lets_them_know(
         if game.outcome is not None:
             return
         monkeypatch.setattr(knowing, "MAX_POSITIONS", positions)
-        told = {chosen(WAYS[name], game, level, seed) for name in (*BOTH, "compiled soon")}
-        assert len(told) == 1
-        known.add(told.pop()[1] == "")
+        ways = ("interpreted", "compiled", "compiled soon")
+        choices = {choose(WAYS[name], game, level, seed) for name in ways}
+        assert len(choices) == 1
+        solved.add(choices.pop()[1] == "")
 
     holds()
-    assert known == {True, False}, "some positions were solved within the limit, and some were not"
+    assert solved == {True, False}, "some positions were solved within the limit, and some were not"
 
 
 @pytest.mark.usefixtures("forgetful")
-def test_a_choice_does_not_depend_on_hints_that_were_given_before(
+def test_choice_does_not_depend_on_earlier_hints(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     game = Game(nt.rules("draft", blocks="1-18", target=70), moves=(18, 17, 16))
@@ -265,7 +248,7 @@ def test_a_choice_does_not_depend_on_hints_that_were_given_before(
     assert set(counts) == {True, False}
 
 
-def test_an_attempt_that_is_interrupted_leaves_the_whole_limit_to_the_next_one() -> None:
+def test_interrupted_search_leaves_the_whole_limit_to_the_next() -> None:
     rules = nt.rules("summit", blocks="1-10", target=40)
     calls = count()
 
@@ -286,7 +269,7 @@ def test_an_attempt_that_is_interrupted_leaves_the_whole_limit_to_the_next_one()
         assert again._searched == once._searched  # noqa: SLF001 - likewise
 
 
-def test_plies_once_known_from_the_start_stay_known_however_many_positions_are_asked_for(
+def test_known_plies_of_the_start_stay_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rules = nt.rules("factor", blocks="1-20")
@@ -294,11 +277,11 @@ def test_plies_once_known_from_the_start_stay_known_however_many_positions_are_a
     search = Search(start, SearchLimits(), plies=True)
     search.score(start, nt.solve(start, plies=False).value)
     monkeypatch.setattr(matching, "_MAX_PLY_POSITIONS", search.positions + 1)
-    known = Knowledge(rules)
+    knowledge = Knowledge(rules)
     positions = [
         start.place(first).place(second)
         for first in start.legal
         for second in start.place(first).legal
     ]
-    solutions = [known.solve(position) for position in positions]
+    solutions = [knowledge.solve(position) for position in positions]
     assert all(solution is not None and solution.plies is not None for solution in solutions)

@@ -1,4 +1,4 @@
-"""What the coach says, checked against the game: each sentence is read, every claim looked up.
+"""Check what the coach says against the game: read each sentence, look up every claim.
 
 Nothing here knows how reasons are found. The numbers come out of the text, and the truth out of a
 plain search.
@@ -8,56 +8,70 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from math import inf
-from re import Match
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from number_tower import Outcome, Position, Rules
 from number_tower.coach.sentences import Idea, find_idea
 from support.game_tree import Tree
 
 ME, YOU = "Ann Lee", "Ben Day"
-"""Whoever's move is explained, and the other: names without a number in them."""
+"""The player whose move is explained, and the other: names without a number in them."""
 
 WIN, DRAW, LOSS = 1, 0, -1
 VERDICTS = {"wins": WIN, "draws": DRAW, "loses": LOSS}
 
 
-class Told:
-    """One claim: the position after a move, by whom, and who is called what."""
+@dataclass(frozen=True)
+class Claim:
+    """A claim about the position after a move: `me` made the move, `names` are me and you."""
 
-    def __init__(
-        self, tree: Tree, after: Position, me: int, names: tuple[str, str] = (ME, YOU)
-    ) -> None:
-        self.tree = tree
-        self.after = after
-        self.me = me
-        self.names = names
+    tree: Tree
+    after: Position
+    me: int
+    names: tuple[str, str] = (ME, YOU)
 
     @classmethod
-    def move(
+    def about_move(
         cls, tree: Tree, position: Position, block: int, names: tuple[str, str] = (ME, YOU)
-    ) -> Told:
-        """Tell of a block that the player to move places."""
+    ) -> Claim:
+        """Return a claim about a block that the player to move places."""
         return cls(tree, position.place(block), position.to_move, names)
 
-    def then(self, *blocks: int) -> Told:
-        """Tell of the same player after more blocks, whoever places them."""
+    def then(self, *blocks: int) -> Claim:
+        """Return a claim for the same player after more blocks by either player."""
         after = self.after
         for block in blocks:
             after = after.place(block)
-        return Told(self.tree, after, self.me, self.names)
+        return Claim(self.tree, after, self.me, self.names)
+
+    def turn_round(self) -> Claim:
+        """Return the claim as the other player makes it."""
+        return Claim(self.tree, self.after, 1 - self.me, self.names[::-1])
+
+    @property
+    def rules(self) -> Rules:
+        return self.after.rules
+
+    @property
+    def is_your_turn(self) -> bool:
+        return self.after.to_move != self.me
 
     @property
     def value(self) -> int:
-        """What the position is worth to the player."""
+        """What the position is worth to me."""
         value = self.tree.solve(self.after).value
-        return value if self.after.to_move == self.me else -value
+        return -value if self.is_your_turn else value
 
-    @property
-    def plies(self) -> int:
-        return self.tree.solve(self.after).plies
+    def is_value_for(self, winner: str | None) -> bool:
+        """Return whether best play leads to a win of the player with this name, or a draw."""
+        return self.value == {self.names[0]: WIN, self.names[1]: LOSS}.get(winner or "", DRAW)
+
+    def ends(self, reason: str) -> bool:
+        """Return whether I have won for this reason."""
+        return self.after.outcome == (self.me, reason)
 
     @property
     def has_won(self) -> bool:
@@ -67,208 +81,238 @@ class Told:
     def heights(self) -> tuple[int, int]:
         return self.after.heights[self.me], self.after.heights[1 - self.me]
 
-    def best(self, position: Position) -> list[int]:
-        """The best moves by value and plies."""
-        best = self.tree.solve(position)
-        return [
-            block for block in position.legal if self.tree.evaluate_move(position, block) == best
-        ]
-
     @property
     def gap(self) -> int:
-        assert self.after.rules.target is not None
-        return self.after.rules.target - self.after.heights[self.me]
+        assert self.rules.target is not None
+        return self.rules.target - self.after.heights[self.me]
+
+    @property
+    def towers(self) -> tuple[Tower, Tower]:
+        return Tower.of(self.after, self.me), Tower.of(self.after, 1 - self.me)
 
 
 def require_idea(name: str, noun: str = "block") -> Idea:
-    """An idea that there is."""
+    """Return an idea that exists."""
     idea = find_idea(name, noun)
     assert idea is not None
     return idea
 
 
-Check = Callable[[Told, "Match[str]"], bool]
+Check = Callable[..., bool]
+CLAIMS: list[tuple[str, Check]] = []
+"""Whole sentences."""
+CLAUSES: list[tuple[str, Check]] = []
+"""Parts of sentences, after a colon."""
+DETAILS: list[tuple[str, Check]] = []
+"""What stands only in the details of a reason."""
+
+
+def reads(table: list[tuple[str, Check]], *patterns: str) -> Callable[[Check], Check]:
+    """Register a check of the texts that match one of these patterns.
+
+    ME, YOU, MY and YOUR stand for names; <name> for a number, the same wherever it comes again.
+    """
+
+    def register(check: Check) -> Check:
+        table.extend((pattern, check) for pattern in patterns)
+        return check
+
+    return register
 
 
 def check_sentence(
     tree: Tree, position: Position, block: int, text: str, names: tuple[str, str] = (ME, YOU)
 ) -> str:
     """Check a verdict and its reason; return the kind of reason."""
-    found = re.fullmatch(r"(\d+) (wins|draws|loses)[.:] (.+)", text)
-    assert found is not None, text
-    assert int(found[1]) == block
-    told = Told.move(tree, position, block, names)
-    assert told.value == VERDICTS[found[2]], text
-    return check(told, found[3])
+    match = re.fullmatch(r"(\d+) (wins|draws|loses)[.:] (.+)", text)
+    assert match is not None, text
+    assert int(match[1]) == block
+    claim = Claim.about_move(tree, position, block, names)
+    assert claim.value == VERDICTS[match[2]], text
+    return check_text(claim, match[3], CLAIMS)
 
 
-def check(told: Told, text: str) -> str:
-    """Check a reason such as "That leaves 18 steps to 30. ..."; return its kind."""
-    return _match(told, text, CLAIMS)
-
-
-def _match(told: Told, text: str, claims: tuple[tuple[str, Check], ...]) -> str:
-    """Find the one claim that a text is, and check it."""
+def check_text(claim: Claim, text: str, table: list[tuple[str, Check]]) -> str:
+    """Check a text by the one pattern that it matches; return the name of its check."""
     text = re.sub(r"\bYou(?=r? )", "you", text)
-    found: dict[str, bool] = {}
-    for pattern, holds in claims:
-        match = re.fullmatch(_fill(pattern, told.names), text)
+    results: dict[str, bool] = {}
+    for pattern, check in table:
+        match = re.fullmatch(_fill_pattern(pattern, claim.names), text)
         if match is not None:
-            found[holds.__name__] = holds(told, match)
-    assert len(found) == 1, (text, found)
-    assert all(found.values()), text
-    return next(iter(found))
+            numbers = {
+                key: int(value) if value and value.isdigit() else value
+                for key, value in match.groupdict().items()
+            }
+            results[check.__name__] = check(claim, **numbers)
+    assert len(results) == 1, (text, results)
+    assert all(results.values()), text
+    return next(iter(results))
 
 
-def _fill(pattern: str, names: tuple[str, str]) -> str:
-    """Put names in a pattern: ME, YOU, and MY and YOUR for what is theirs."""
-    whose = ["your" if name == "you" else f"{re.escape(name)}'s" for name in names]
-    for word, name in zip(
-        ("MY", "YOUR", "ME", "YOU"), (*whose, *map(re.escape, names)), strict=True
-    ):
-        pattern = re.sub(rf"\b{word}\b", lambda _, name=name: name, pattern)  # type: ignore[misc]
-    return pattern
+@cache
+def _fill_pattern(pattern: str, names: tuple[str, str]) -> str:
+    whose = ["your" if name == "you" else f"{name}'s" for name in names]
+    for word, name in zip(("MY", "YOUR", "ME", "YOU"), (*whose, *names), strict=True):
+        pattern = re.sub(rf"\b{word}\b", re.escape(name).replace("\\", r"\\"), pattern)
+    names_of_numbers = set[str]()
+
+    def make_group(match: re.Match[str]) -> str:
+        again = match[1] in names_of_numbers
+        names_of_numbers.add(match[1])
+        return f"(?P={match[1]})" if again else rf"(?P<{match[1]}>\d+)"
+
+    return re.sub(r"(?<!\?P)<(\w+)>", make_group, pattern)
+
+
+LIST = r"(?P<listed>(?:\d+ (?:with \d+|needs none)(?:, )?)+(?:and so on)?)"
+NUMBERS = r"(?P<numbers>\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*(?: and \d+)?)"
+WAY = r"(?P<way>[0-9 +]+)"
+CLAUSE = r"(?P<clause>.+)"
+REASON = r"(?P<reason>.+)"
 
 
 # How a game ends ----------------------------------------------------------------------------------
 
 
-def exact(told: Told, said: Match[str]) -> bool:
-    return told.heights[0] == told.after.rules.target == int(
-        said[1]
-    ) and told.after.outcome == Outcome(told.me, "exact")
+@reads(CLAIMS, r"That takes (?:the|MY) tower to exactly <target>\.")
+@reads(CLAUSES, "that makes exactly <target>")
+def exact(claim: Claim, target: int) -> bool:
+    return claim.heights[0] == claim.rules.target == target and claim.ends("exact")
 
 
-def stuck(told: Told, said: Match[str]) -> bool:
-    return (
-        not said.groups()
-        and told.after.outcome == Outcome(told.me, "stuck")
-        and not told.after.legal
-    )
+@reads(CLAIMS, r"Then YOU cannot place anything\.")
+@reads(CLAUSES, "then YOU cannot place anything")
+def stuck(claim: Claim) -> bool:
+    return claim.ends("stuck") and not claim.after.legal
 
 
-def stuck_on(told: Told, said: Match[str]) -> bool:
-    fitting = told.after.rules.fits(told.after.tops[0]) & told.after.left[1 - told.me]
-    return (
-        not fitting
-        and told.after.tops[0] == int(said[1])
-        and told.after.outcome == Outcome(told.me, "stuck")
-    )
+@reads(CLAUSES, "then YOU ha(?:s|ve) nothing that fits on <top>")
+def stuck_on(claim: Claim, top: int) -> bool:
+    fitting = claim.rules.fits(claim.after.tops[0]) & claim.after.left[1 - claim.me]
+    return not fitting and claim.after.tops[0] == top and claim.ends("stuck")
 
 
-def higher(told: Told, said: Match[str]) -> bool:
-    return told.after.outcome == Outcome(told.me, "higher") and told.heights == (
-        int(said[1]),
-        int(said[2]),
-    )
+@reads(CLAIMS, r"That ends the game, and ME (?:is|are) higher: <mine> to <yours>\.")
+@reads(CLAUSES, "that ends the game with ME higher, <mine> to <yours>")
+def higher(claim: Claim, mine: int, yours: int) -> bool:
+    return claim.ends("higher") and claim.heights == (mine, yours)
 
 
-def lower(told: Told, said: Match[str]) -> bool:
-    return told.after.outcome == Outcome(1 - told.me, "higher") and told.heights == (
-        int(said[2]),
-        int(said[1]),
-    )
+@reads(CLAIMS, r"That ends the game, and YOU (?:is|are) higher: <yours> to <mine>\.")
+def lower(claim: Claim, mine: int, yours: int) -> bool:
+    return higher(claim.turn_round(), yours, mine)
 
 
-def level(told: Told, said: Match[str]) -> bool:
-    return told.after.outcome == Outcome(None, "level") and told.heights == (
-        int(said[1]),
-        int(said[2]),
-    )
+@reads(CLAIMS, r"That ends the game level: <mine> to <mine>\.")
+def level(claim: Claim, mine: int) -> bool:
+    return claim.after.outcome == Outcome(None, "level") and claim.heights == (mine, mine)
 
 
 # Theories -----------------------------------------------------------------------------------------
 
 
-def multiple(told: Told, said: Match[str]) -> bool:
-    named = {key: int(number) for key, number in said.groupdict().items() if number is not None}
-    left, last, step, modulus, rounds = (
-        named[key] for key in ("left", "last", "step", "modulus", "rounds")
-    )
-    same = named["same"]
-    rules, top = told.after.rules, told.after.tops[0]
-    if (named.get("whole", left), named.get("times", rounds), named.get("each", modulus)) != (
-        left,
-        rounds,
-        modulus,
-    ):
-        return False
-    if ("times" in named) != (rounds > 1) or named.get("rest", 0) != step - 1:
-        return False
+@reads(
+    CLAIMS,
+    r"That leaves <left> steps? to <last>(?:, and <left> is <times> times <factor>)?\. "
+    r"If YOU climbs? 1, ME climbs? <step>(?:; if 2, <rest>)?: always <modulus> together, "
+    r"so ME will reach <last> after <rounds> rounds?\.",
+)
+def multiple(
+    claim: Claim, left: int, last: int, step: int, modulus: int, **numbers: int | None
+) -> bool:
+    rules, top, rounds = claim.rules, claim.after.tops[0], numbers["rounds"] or 0
+    above = [block for block in rules.numbers(claim.after.left[0]) if block > top]
+    product = (rounds, modulus) if rounds > 1 else (None, None)
     return (
-        told.value == WIN
+        claim.value == WIN
         and rules.fit == "ascending"
-        and [block for block in rules.numbers(told.after.left[0]) if block > top]
-        == list(range(top + 1, last + 1))
+        and above == list(range(top + 1, last + 1))
         and left == last - top == modulus * rounds
-        and last == same == rules.blocks[-1]
+        and last == rules.blocks[-1]
         and modulus == step + 1 == (rules.step or 0) + 1
+        and (numbers["times"], numbers["factor"]) == product
+        and (numbers["rest"] or 0) == step - 1
     )
 
 
-def pairs(told: Told, said: Match[str]) -> bool:
-    listed = _read_answers(said[1])
-    whole = said[1].endswith(", and so on") or sorted(listed) == list(told.after.legal)
+@reads(
+    CLAIMS,
+    rf"Whatever YOU places? next, ME can answer it: {LIST}\. "
+    r"ME will always have such an answer, so YOU will be stuck first\.",
+)
+def pairs(claim: Claim, listed: str) -> bool:
+    answers = _read_answers(listed)
+    whole = listed.endswith(", and so on") or sorted(answers) == list(claim.after.legal)
     return whole and all(
-        told.then(reply, answer or 0).value == WIN for reply, answer in listed.items()
+        claim.then(reply, answer or 0).value == WIN for reply, answer in answers.items()
     )
 
 
-def pairs_all(told: Told, said: Match[str]) -> bool:
+@reads(
+    CLAIMS,
+    r"These blocks fit on each other: (?P<listed>\d+ and \d+(?:, \d+ and \d+)*)\. "
+    r"Whatever YOU places?, ME can place the other of the two, so YOU will be stuck first\.",
+)
+def pairs_all(claim: Claim, listed: str) -> bool:
     """Answering with the other of two blocks that fit on each other always wins."""
-    listed = said[1]
-    two = [tuple(map(int, each.split(" and "))) for each in listed.split(", ")]
-    other = {one: another for pair in two for one, another in (pair, pair[::-1])}
-    assert len(other) == 2 * len(two), listed
-    assert set(other) <= set(told.after.rules.numbers(told.after.left[0])), listed
-    assert all(
-        told.after.rules.fits(one) & told.after.rules.bit(another) for one, another in other.items()
-    ), listed
-    waiting, seen = [told.after], {told.after}
+    rules = claim.rules
+    blocks = [int(block) for block in re.findall(r"\d+", listed)]
+    partners = {blocks[place]: blocks[place ^ 1] for place in range(len(blocks))}
+    assert len(partners) == len(blocks), listed
+    assert set(partners) <= set(rules.numbers(claim.after.left[0])), listed
+    assert all(rules.fits(one) & rules.bit(other) for one, other in partners.items()), listed
+    waiting, seen = [claim.after], {claim.after}
     while waiting:
         position = waiting.pop()
-        assert position.outcome is None or position.outcome.winner == told.me, listed
-        following = {position.place(reply).place(other[reply]) for reply in position.legal} - seen
+        assert position.outcome is None or position.outcome.winner == claim.me, listed
+        following = {position.place(reply).place(partners[reply]) for reply in position.legal}
+        waiting += following - seen
         seen |= following
-        waiting += following
     return True
 
 
-def spare(told: Told, said: Match[str]) -> bool:
-    """Return whether the spare blocks add no pairs to the other blocks left and the one placed."""
-    unpaired = _read_runs(said[1])
-    rules, left = told.after.rules, told.after.rules.numbers(told.after.left[0])
+@reads(
+    DETAILS,
+    rf"It does not matter that {NUMBERS} (?:is|are) left over\. "
+    r"If YOU could place (?:it|one of them), ME could have made one more pair\.",
+)
+def spare(claim: Claim, numbers: int | str) -> bool:
+    """Return whether the spare blocks add no pairs to the other blocks left and the last placed."""
+    rules, left = claim.rules, claim.rules.numbers(claim.after.left[0])
+    unpaired = _read_runs(f"{numbers}")
     paired = frozenset(left) - frozenset(unpaired)
     assert set(unpaired) <= set(left)
-    pairs = _count_pairs(rules, paired)
-    return 2 * pairs == len(paired) and pairs == _count_pairs(
-        rules, frozenset({*left, told.after.tops[0]})
+    count = _count_pairs(rules, paired)
+    return 2 * count == len(paired) and count == _count_pairs(
+        rules, frozenset({*left, claim.after.tops[0]})
     )
 
 
 @cache
 def _count_pairs(rules: Rules, blocks: frozenset[int]) -> int:
-    """The most pairs that some blocks can make, found by trying all."""
+    """Count the most pairs that blocks can make by trying all."""
     if not blocks:
         return 0
     one, rest = min(blocks), blocks - {min(blocks)}
     partners = [other for other in rest if rules.fits(one) & rules.bit(other)]
-    return max(
-        [
-            _count_pairs(rules, rest),
-            *(1 + _count_pairs(rules, rest - {other}) for other in partners),
-        ]
-    )
+    paired = [1 + _count_pairs(rules, rest - {other}) for other in partners]
+    return max([_count_pairs(rules, rest), *paired])
 
 
 def _read_answers(listed: str) -> dict[int, int | None]:
     """Read "1 with 9, 2 needs none" into the answer to each reply."""
-    found = re.findall(r"(\d+) (?:with (\d+)|needs none)", listed)
     assert re.sub(r"\d+ (?:with \d+|needs none)(?:, |$)|and so on$", "", listed) == "", listed
-    return {int(reply): int(answer) if answer else None for reply, answer in found}
+    answers = re.findall(r"(\d+) (?:with (\d+)|needs none)", listed)
+    return {int(reply): int(answer) if answer else None for reply, answer in answers}
 
 
-class Alone(NamedTuple):
+def _read_runs(listed: str) -> list[int]:
+    """Read "1, 2 and 5" or, of many, "1-30, 32"."""
+    runs = [list(map(int, run.split("-"))) for run in re.split(", | and ", listed)]
+    return [block for run in runs for block in range(run[0], run[-1] + 1)]
+
+
+class Tower(NamedTuple):
     """One tower that nobody is in the way of: what is left for it, its top, and its height."""
 
     rules: Rules
@@ -277,7 +321,7 @@ class Alone(NamedTuple):
     height: int
 
     @classmethod
-    def of(cls, position: Position, player: int) -> Alone:
+    def of(cls, position: Position, player: int) -> Tower:
         return cls(
             position.rules, position.left[player], position.tops[player], position.heights[player]
         )
@@ -290,384 +334,429 @@ class Alone(NamedTuple):
             self.left & self.rules.fits(self.top) & self.rules.room(self.height)
         )
 
-    def place(self, block: int) -> Alone:
+    def place(self, block: int) -> Tower:
         left = self.left if self.rules.supply == "endless" else self.left & ~self.rules.bit(block)
-        return Alone(self.rules, left, block, self.height + block)
+        return Tower(self.rules, left, block, self.height + block)
+
+    def follow(self, way: str) -> Tower | None:
+        """Return the tower after a way such as 3 + 2, or None if a block cannot be placed."""
+        tower = self
+        for block in map(int, way.split(" + ")):
+            if block not in tower.legal:
+                return None
+            tower = tower.place(block)
+        return tower
 
 
 @cache
-def fewest(tower: Alone) -> float:
-    """The fewest blocks that take a tower to the target, found by trying all."""
+def count_fewest(tower: Tower) -> float:
+    """Return the fewest blocks that take a tower to the target."""
     if tower.height == tower.rules.target:
         return 0
-    return min((1 + fewest(tower.place(block)) for block in tower.legal), default=inf)
+    return min((1 + count_fewest(tower.place(block)) for block in tower.legal), default=inf)
 
 
 @cache
-def most(tower: Alone) -> int:
-    """The most blocks that can be placed on a tower."""
-    return max((1 + most(tower.place(block)) for block in tower.legal), default=0)
+def count_most(tower: Tower) -> int:
+    """Return the most blocks that can be placed on a tower."""
+    return max((1 + count_most(tower.place(block)) for block in tower.legal), default=0)
 
 
 @cache
-def highest(tower: Alone) -> int:
-    """How high a tower can get."""
-    return max((highest(tower.place(block)) for block in tower.legal), default=tower.height)
+def find_highest(tower: Tower) -> int:
+    """Return how high a tower can get."""
+    return max((find_highest(tower.place(block)) for block in tower.legal), default=tower.height)
 
 
-def _leads(tower: Alone, way: str | None) -> Alone | None:
-    """Follow a way such as 3 + 2, if one is told; None if it cannot be walked."""
-    for block in map(int, way.split(" + ")) if way else ():
-        if block not in tower.legal:
-            return None
-        tower = tower.place(block)
-    return tower
-
-
-def _towers(told: Told) -> tuple[Alone, Alone]:
-    return Alone.of(told.after, told.me), Alone.of(told.after, 1 - told.me)
-
-
-def ahead(told: Told, said: Match[str]) -> bool:
-    to_go, way, theirs, target = int(said[1]), said[2], float(said[4] or inf), int(said[5])
-    mine, yours = _towers(told)
-    if said[3] and target - yours.height != int(said[3]):
-        return False
-    if way is not None and (
-        len(way.split(" + ")) != to_go or fewest(_leads(mine, way) or yours) != 0
-    ):
-        return False
+@reads(
+    CLAIMS,
+    rf"Then ME needs? <to_go> more blocks?(?: \({WAY}\))?\. "
+    r"YOU (?:(?:is|are) <short> short and needs? at least <theirs>, so ME can reach|cannot reach) "
+    r"<target> (?:first|any more)\.",
+)
+def ahead(
+    claim: Claim,
+    to_go: int,
+    way: int | str | None,
+    short: int | None,
+    theirs: int | None,
+    target: int,
+) -> bool:
+    mine, yours = claim.towers
+    if way is not None:
+        end = mine.follow(f"{way}")
+        if len(f"{way}".split(" + ")) != to_go or end is None or end.height != target:
+            return False
     return (
-        told.value == WIN
-        and target == mine.rules.target
-        and fewest(mine) == to_go < theirs == fewest(yours)
+        claim.value == WIN
+        and target == claim.rules.target
+        and short in {None, target - yours.height}
+        and count_fewest(mine) == to_go < (theirs or inf) == count_fewest(yours)
     )
 
 
-def outlasts(told: Told, said: Match[str]) -> bool:
+NOBODY = r"(?:(?:Then nobody|Nobody) can reach <target>(?P<more> any more)?\. )?"
+
+
+@reads(
+    CLAIMS,
+    rf"{NOBODY}ME can place up to <can> more blocks?, but YOU only <cannot>, "
+    r"so YOU will be stuck first\.",
+    rf"{NOBODY}(?:you can each|Both can) place (?:up to )?<can> more blocks?, "
+    r"and YOU go(?:es)? next, so YOU will be stuck first\.",
+)
+def outlasts(
+    claim: Claim, can: int, target: int | None, more: str | None, cannot: int | None = None
+) -> bool:
     """Check that nobody can reach the target, and that the other runs out of blocks first.
 
     They have fewer blocks, or as many and are the next to place one.
     """
-    target, any_more, can, cannot = (
-        said["target"],
-        said["more"],
-        int(said["can"]),
-        said.groupdict().get("cannot"),
+    mine, yours = _count_placements(claim)
+    start = Position.start(claim.rules)
+    return (
+        target == claim.rules.target
+        and (not more or any(_may_reach(start, player) for player in (0, 1)))
+        and (can, can if cannot is None else cannot) == (mine, yours)
+        and (mine > yours if cannot is not None else mine == yours)
+        and claim.value == WIN
+        and claim.is_your_turn
     )
-    mine, yours = _count_placements(told)
-    rules = told.after.rules
-    counts = (can, can if cannot is None else int(cannot)) == (mine, yours) and (mine > yours) == (
-        cannot is not None
-    )
-    once = Position.start(rules) if any_more else None
-    possible = once is None or any(_may_reach(once, player) for player in (0, 1))
-    last_to_move = told.after.to_move != told.me
-    right = (target or "None") == str(rules.target) and possible and counts
-    return right and told.value == WIN and last_to_move and mine >= yours
 
 
-def _count_placements(told: Told) -> tuple[float, float]:
-    """How many blocks each can still place, if nobody can reach the target."""
-    rules, after = told.after.rules, told.after
+def _count_placements(claim: Claim) -> tuple[int, int]:
+    """Count how many blocks both players can still place, if nobody can reach the target."""
+    rules, after = claim.rules, claim.after
     if rules.towers == "own":
-        towers = _towers(told)
+        mine, yours = claim.towers
         assert rules.supply != "shared"
-        assert fewest(towers[0]) == fewest(towers[1]) == inf
-        return most(towers[0]), most(towers[1])
-    own = [rules.numbers(after.left[player]) for player in (told.me, 1 - told.me)]
+        assert count_fewest(mine) == count_fewest(yours) == inf
+        return count_most(mine), count_most(yours)
+    own = [rules.numbers(after.left[player]) for player in (claim.me, 1 - claim.me)]
     left = [*own[0], *(own[1] if rules.supply == "own" else ())]
     assert rules.fit == "any"
     assert rules.supply != "endless"
-    assert rules.target is None or sum(left) < told.gap
+    assert rules.target is None or sum(left) < claim.gap
     if rules.supply == "own":
         return len(own[0]), len(own[1])
     return len(left) // 2, (len(left) + 1) // 2
 
 
 def _may_reach(position: Position, player: int) -> bool:
-    """Whether some of the blocks add up to what is missing."""
+    """Return whether blocks of the player add up to what is missing."""
     rules, sums = position.rules, {position.heights[player]}
-    pools = (
-        position.left
-        if rules.supply == "own" and rules.towers == "shared"
-        else position.left[player : player + 1]
-    )
+    both = rules.supply == "own" and rules.towers == "shared"
+    pools = position.left if both else position.left[player : player + 1]
     assert rules.target is not None
     for block in (block for pool in pools for block in rules.numbers(pool)):
         for _ in range(rules.target // block if rules.supply == "endless" else 1):
-            sums |= {each + block for each in sums if each + block <= rules.target}
+            sums |= {height + block for height in sums if height + block <= rules.target}
     return rules.target in sums
 
 
 # Patterns -----------------------------------------------------------------------------------------
 
 
-def _always_answered(told: Told, whole: int) -> bool:
-    """Check that each reply can be made up to the same sum until the player reaches the target.
+def _can_always_answer(claim: Claim, whole: int) -> bool:
+    """Check that I can make up each reply to the same sum until I reach the target.
 
     The blocks must last.
     """
-    if told.after.outcome is not None:
-        return told.after.outcome == Outcome(told.me, "exact")
+    if claim.after.outcome is not None:
+        return claim.ends("exact")
     return all(
-        told.after.place(reply).refusal(whole - reply) is None
-        and _always_answered(told.then(reply, whole - reply), whole)
-        for reply in told.after.legal
+        claim.after.place(reply).refusal(whole - reply) is None
+        and _can_always_answer(claim.then(reply, whole - reply), whole)
+        for reply in claim.after.legal
     )
 
 
-def _makes_up(told: Told, listed: str, whole: int) -> bool:
-    answers = _read_answers(listed)
-    complete = listed.endswith(", and so on") or sorted(answers) == list(told.after.legal)
-    return complete and all(reply + (answer or 0) == whole for reply, answer in answers.items())
-
-
-def made_up(told: Told, said: Match[str]) -> bool:
-    target, gap, listed = int(said[1]), int(said[2]), said[3]
-    right = target == told.after.rules.target and told.gap == gap and _makes_up(told, listed, gap)
-    return right and _always_answered(told, gap)
-
-
-def made_up_again(told: Told, said: Match[str]) -> bool:
-    target, gap, rounds, whole, same = map(int, said.groups()[:-1])
-    right = (
-        target == told.after.rules.target and told.gap == gap == rounds * whole and whole == same
-    )
+@reads(
+    CLAIMS,
+    rf"Then the gap to <target> is <gap>\. Whatever YOU adds?, ME can fill it exactly: {LIST}\.",
+)
+def made_up(claim: Claim, target: int, gap: int, listed: str, whole: int | None = None) -> bool:
+    whole, answers = whole or gap, _read_answers(listed)
+    complete = listed.endswith(", and so on") or sorted(answers) == list(claim.after.legal)
     return (
-        right and rounds > 1 and _makes_up(told, said[6], whole) and _always_answered(told, whole)
+        (target, gap) == (claim.rules.target, claim.gap)
+        and complete
+        and all(reply + (answer or 0) == whole for reply, answer in answers.items())
+        and _can_always_answer(claim, whole)
     )
 
 
-def fills(told: Told, said: Match[str]) -> bool:
-    gap, whole = int(said[1]), int(said[said.re.groups])
-    return told.gap == gap and gap % whole == 0 and _always_answered(told, whole)
+@reads(
+    CLAIMS,
+    rf"Then the gap to <target> is <gap>: <rounds> rounds of <whole>\. Whatever YOU adds?, "
+    rf"ME can make it <whole> each time: {LIST}\.",
+)
+def made_up_again(
+    claim: Claim, target: int, gap: int, rounds: int, whole: int, listed: str
+) -> bool:
+    return rounds > 1 and gap == rounds * whole and made_up(claim, target, gap, listed, whole)
 
 
-def threat(told: Told, said: Match[str]) -> bool:
-    need, target = int(said[1]), told.after.rules.target
-    right = need == told.gap and (said.re.groups < 2 or int(said[2]) == target)
-    return right and all(
-        told.then(reply, need).after.outcome == Outcome(told.me, "exact")
-        for reply in told.after.legal
-    )
+@reads(
+    CLAUSES,
+    "the gap is <gap>, and ME can fill it exactly after anything",
+    "the gap is <gap>, and ME can make it <whole> each time",
+)
+def fills(claim: Claim, gap: int, whole: int | None = None) -> bool:
+    whole = whole or gap
+    return claim.gap == gap and gap % whole == 0 and _can_always_answer(claim, whole)
 
 
-def threat_unfit(told: Told, said: Match[str]) -> bool:
-    need, rules, tower = int(said[3]), told.after.rules, _towers(told)[1]
+NEED = "Then ME needs? just <need> to reach <target>"
+THREAT = rf"{NEED}, so YOU must take the <need>\."
+
+
+def _loses_to(claim: Claim, need: int, replies: list[int]) -> bool:
+    """Return whether the block that is needed beats all these replies."""
+    return need == claim.gap and all(claim.then(reply, need).ends("exact") for reply in replies)
+
+
+@reads(CLAIMS, rf"{NEED}\. Nothing that YOU can place stops that\.")
+@reads(CLAUSES, "then ME needs? just <need>, and nothing stops that")
+def threat(claim: Claim, need: int, target: int | None = None) -> bool:
+    return target in {None, claim.rules.target} and _loses_to(claim, need, [*claim.after.legal])
+
+
+@reads(CLAIMS, rf"{NEED}\. YOU cannot take the <need>: it does not fit on YOUR tower\.")
+def threat_unfit(claim: Claim, need: int, target: int) -> bool:
+    rules, tower = claim.rules, claim.towers[1]
     fits = rules.fits(tower.top) & rules.room(tower.height) & rules.bit(need)
-    return rules.supply == "shared" and tower.height > 0 and not fits and threat(told, said)
+    right = rules.supply == "shared" and tower.height > 0 and not fits
+    return right and threat(claim, need, target)
 
 
-def _threatens(told: Told, said: Match[str]) -> bool:
+@reads(CLAUSES, "then YOU must take the <need>, and ME ends? higher, <mine> to <yours>")
+@reads(CLAIMS, rf"{THREAT} That ends the game with ME higher, <mine> to <yours>\.")
+def threat_or_higher(
+    claim: Claim, need: int, mine: int, yours: int, target: int | None = None
+) -> bool:
+    others = [reply for reply in claim.after.legal if reply != need]
+    right = target in {None, claim.rules.target} and need in claim.after.legal
+    return right and higher(claim.then(need), mine, yours) and _loses_to(claim, need, others)
+
+
+@reads(
+    CLAIMS,
+    rf"{THREAT} After that ME can place <answer>: {CLAUSE}\.",
+    rf"{THREAT} After that ME can place <answer>\. {REASON}",
+)
+def threat_or(
+    claim: Claim,
+    need: int,
+    target: int,
+    answer: int,
+    clause: str | None = None,
+    reason: str | None = None,
+) -> bool:
     """Anything but taking the block that is needed loses at once."""
-    need, target, same = map(int, said.groups()[:3])
-    others = [reply for reply in told.after.legal if reply != need]
+    _check_part(claim.then(need, answer), clause, reason)
+    others = [reply for reply in claim.after.legal if reply != need]
+    right = target == claim.rules.target and need in claim.after.legal
+    return right and _loses_to(claim, need, others)
+
+
+def _check_part(claim: Claim, clause: str | None, reason: str | None) -> None:
+    check_text(claim, clause or reason or "", CLAUSES if clause else CLAIMS)
+
+
+@reads(
+    CLAIMS,
+    rf"Then MY tower is <height> high\. YOU can add only {NUMBERS}, "
+    r"so YOUR tower can reach <reach> at most\.",
+    r"Then MY tower is <height> high\. Nothing more fits on YOUR tower, so it stays at <stays>\.",
+)
+@reads(CLAUSES, "then MY tower is <height> high, and YOUR tower can reach <reach> at most")
+def out_of_reach(
+    claim: Claim,
+    height: int,
+    reach: int | None = None,
+    stays: int | None = None,
+    numbers: int | str | None = None,
+) -> bool:
+    mine, yours = claim.towers
+    reach = stays if reach is None else reach
     return (
-        need == same == told.gap
-        and target == told.after.rules.target
-        and need in told.after.legal
-        and all(
-            told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in others
-        )
+        claim.rules.stuck == "skips"
+        and mine.height == height > find_highest(yours) == reach
+        and (numbers is None or _read_runs(f"{numbers}") == list(yours.legal))
+        and (stays is None or not yours.legal)
     )
 
 
-def threat_or(told: Told, said: Match[str]) -> bool:
-    _match(told.then(int(said[1]), int(said[4])), said[5], CLAUSES)
-    return _threatens(told, said)
+@reads(
+    CLAIMS,
+    rf"YOUR tower is <height> high already\. ME can then add only {NUMBERS}, "
+    r"so MY tower can reach <reach> at most\.",
+    r"YOUR tower is <height> high already\. Nothing more fits on MY tower, "
+    r"so it stays at <stays>\.",
+)
+def too_low(claim: Claim, **numbers: int) -> bool:
+    return out_of_reach(claim.turn_round(), **numbers)
 
 
-def threat_or_plan(told: Told, said: Match[str]) -> bool:
-    check(told.then(int(said[1]), int(said[4])), said[5])
-    return _threatens(told, said)
+BLOCKED = r"Then nothing more fits on YOUR tower, so it stays at <stays>\. ME can go on alone, "
 
 
-def threat_or_higher(told: Told, said: Match[str]) -> bool:
-    end = told.then(int(said[1]))
-    right = end.after.outcome == Outcome(told.me, "higher") and end.heights == (
-        int(said[4]),
-        int(said[5]),
-    )
-    return right and _threatens(told, said)
-
-
-def last_threat(told: Told, said: Match[str]) -> bool:
-    need, others = int(said[1]), [reply for reply in told.after.legal if reply != int(said[1])]
-    end = told.then(need)
-    right = need == told.gap and end.after.outcome == Outcome(told.me, "higher")
-    right = right and end.heights == (int(said[2]), int(said[3]))
-    return right and all(
-        told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in others
-    )
-
-
-def out_of_reach(told: Told, said: Match[str]) -> bool:
-    mine, yours = _towers(told)
-    height, reach = int(said[1]), int(said[said.re.groups])
-    listed = _read_runs(said[2]) if said.re.groups == 3 else []
+@reads(CLAIMS, rf"{BLOCKED}and reach <reach>(?: with {WAY})?\.")
+@reads(CLAUSES, "YOUR tower is stuck at <stays>, and ME can go on to <reach>")
+def blocked(claim: Claim, stays: int, reach: int, way: int | str | None = None) -> bool:
+    mine, yours = claim.towers
+    end = None if way is None else mine.follow(f"{way}")
     return (
-        mine.rules.stuck == "skips"
-        and mine.height == height > reach == highest(yours)
-        and (said.re.groups == 2 or listed == list(yours.legal))
+        claim.rules.stuck == "skips"
+        and claim.value == WIN
+        and not yours.legal
+        and yours.height == stays < reach == find_highest(mine)
+        and (way is None or (end is not None and end.height == reach))
     )
 
 
-def _read_runs(listed: str) -> list[int]:
-    """Read "1, 2 and 5" or, of many, "1-30, 32"."""
-    runs = [list(map(int, run.split("-"))) for run in re.split(", | and ", listed)]
-    return [block for run in runs for block in range(run[0], run[-1] + 1)]
+@reads(CLAIMS, rf"{BLOCKED}but only to <stays>(?: with [0-9 +]+)?\.")
+def blocked_draw(claim: Claim, stays: int) -> bool:
+    mine, yours = claim.towers
+    level = yours.height == find_highest(mine) == stays
+    return level and not yours.legal and claim.value == DRAW
 
 
-def out_of_reach_stuck(told: Told, said: Match[str]) -> bool:
-    return out_of_reach(told, said) and not _towers(told)[1].legal
+@reads(
+    CLAIMS,
+    rf"Then YOU can place only <reply>\. ME can answer <answer>: {CLAUSE}\.",
+    rf"Then YOU can place only <reply>: {CLAUSE}\.",
+    rf"Then YOU can place only <reply>, and ME can answer <answer>\. {REASON}",
+)
+def forced(
+    claim: Claim,
+    reply: int,
+    answer: int | None = None,
+    clause: str | None = None,
+    reason: str | None = None,
+) -> bool:
+    _check_part(claim.then(*(block for block in (reply, answer) if block)), clause, reason)
+    return claim.after.legal == (reply,) and claim.is_your_turn
 
 
-def too_low(told: Told, said: Match[str]) -> bool:
-    return out_of_reach(Told(told.tree, told.after, 1 - told.me), said)
-
-
-def too_low_stuck(told: Told, said: Match[str]) -> bool:
-    return out_of_reach_stuck(Told(told.tree, told.after, 1 - told.me), said)
-
-
-def blocked(told: Told, said: Match[str]) -> bool:
-    mine, yours = _towers(told)
-    stays, reach = int(said[1]), int(said[2])
-    way = said[3] if said.re.groups > 2 else None
-    end = _leads(mine, way)
-    right = (
-        not yours.legal
-        and yours.height == stays
-        and highest(mine) == reach
-        and mine.rules.stuck == "skips"
-    )
-    return (
-        right
-        and end is not None
-        and (way is None or end.height == reach)
-        and told.value == WIN
-        and reach > stays
-    )
-
-
-def blocked_draw(told: Told, said: Match[str]) -> bool:
-    mine, yours = _towers(told)
-    return (
-        not yours.legal
-        and yours.height == int(said[1]) == highest(mine) == int(said[2])
-        and told.value == DRAW
-    )
-
-
-def forced(told: Told, said: Match[str]) -> bool:
-    reply, answer = map(int, said.groups()[:2])
-    _match(told.then(reply, answer), said[3], CLAUSES)
-    return told.after.legal == (reply,) and told.after.to_move != told.me
-
-
-def forced_end(told: Told, said: Match[str]) -> bool:
-    reply = int(said[1])
-    _match(told.then(reply), said[2], CLAUSES)
-    return told.after.legal == (reply,) and told.after.to_move != told.me
-
-
-def forced_plan(told: Told, said: Match[str]) -> bool:
-    reply, answer = map(int, said.groups()[:2])
-    check(told.then(reply, answer), said[3])
-    return told.after.legal == (reply,) and told.after.to_move != told.me
-
-
-def _listed(told: Told, listed: str) -> list[Told]:
-    """What each answer in a list leads to; every reply is there."""
+def _follow_answers(claim: Claim, listed: str) -> list[Claim]:
+    """Return where each answer in a list leads; every reply is there."""
     answers = _read_answers(listed)
-    assert sorted(answers) == list(told.after.legal), listed
-    assert told.after.to_move != told.me
-    ends = [
-        told.then(reply) if answer is None else told.then(reply, answer)
-        for reply, answer in answers.items()
-    ]
-    for end, answer in zip(ends, answers.values(), strict=True):
-        assert (
-            answer is not None or end.after.outcome is not None or end.after.to_move != told.me
-        ), listed
+    assert sorted(answers) == list(claim.after.legal), listed
+    assert claim.is_your_turn
+    ends = []
+    for reply, answer in answers.items():
+        end = claim.then(reply) if answer is None else claim.then(reply, answer)
+        assert answer is not None or end.after.outcome is not None or end.is_your_turn, listed
+        ends.append(end)
     return ends
 
 
-def answers(told: Told, said: Match[str]) -> bool:
-    return all(end.has_won for end in _listed(told, said[1]))
+@reads(CLAIMS, rf"Whatever YOU places?, ME can win at once: {LIST}\.")
+def answers(claim: Claim, listed: str) -> bool:
+    return all(end.has_won for end in _follow_answers(claim, listed))
 
 
-def answers_rule(told: Told, said: Match[str]) -> bool:
-    """The rule is told with its numbers in the details: see `check_details`."""
-    holds = next(holds for words, holds in RULES.items() if words in said[2])
-    return all(end.has_won or (end.value == WIN and holds(end)) for end in _listed(told, said[1]))
+ANSWERS = rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\."
 
 
-def _is_out_of_reach(told: Told) -> bool:
-    mine, yours = _towers(told)
-    return mine.height > highest(yours) or not yours.legal
+@reads(CLAIMS, rf"{ANSWERS} (?P<rule>(?:Each|With each,) .+)\.")
+def answers_rule(claim: Claim, listed: str, rule: str) -> bool:
+    """Check a rule whose numbers stand in the details: see `check_details`."""
+    holds = next(holds for words, holds in RULES.items() if words in rule)
+    return all(
+        end.has_won or (end.value == WIN and holds(end)) for end in _follow_answers(claim, listed)
+    )
 
 
-def _can_always_fill(told: Told) -> bool:
-    wholes = [whole for whole in range(1, told.gap + 1) if told.gap % whole == 0]
-    return any(_always_answered(told, whole) for whole in wholes)
+def _is_out_of_reach(claim: Claim) -> bool:
+    mine, yours = claim.towers
+    return mine.height > find_highest(yours) or not yours.legal
 
 
-def _cannot_be_stopped(told: Told) -> bool:
-    return all(told.then(reply, told.gap).has_won for reply in told.after.legal)
+def _can_always_fill(claim: Claim) -> bool:
+    wholes = [whole for whole in range(1, claim.gap + 1) if claim.gap % whole == 0]
+    return any(_can_always_answer(claim, whole) for whole in wholes)
 
 
-RULES: dict[str, Callable[[Told], bool]] = {
+def _cannot_be_stopped(claim: Claim) -> bool:
+    return all(claim.then(reply, claim.gap).has_won for reply in claim.after.legal)
+
+
+RULES: dict[str, Callable[[Claim], bool]] = {
     "or lets ": _is_out_of_reach,
     "a gap that": _can_always_fill,
     "nothing to stop it": _cannot_be_stopped,
     "ends the game, and": lambda _: False,
-    "nothing can stop": lambda told: _cannot_be_stopped(told) or _is_out_of_reach(told),
+    "nothing can stop": lambda claim: _cannot_be_stopped(claim) or _is_out_of_reach(claim),
 }
 
 
-def answers_plan(told: Told, said: Match[str]) -> bool:
+@reads(CLAIMS, rf"{ANSWERS} (?P<rule>MY rule after that: .+)")
+def answers_plan(claim: Claim, listed: str, rule: str) -> bool:
     return all(
-        end.has_won or check(end, said[2]) in {"plan_careful", "plan_ahead"}
-        for end in _listed(told, said[1])
+        end.has_won or check_text(end, rule, CLAIMS) in {"plan_careful", "plan_ahead"}
+        for end in _follow_answers(claim, listed)
     )
 
 
-def plan(told: Told, said: Match[str]) -> bool:
-    return _plan_holds(told, said, "plain")
+PlanKind = Literal["plain", "careful", "ahead"]
+PLAN = (
+    r"MY rule after that: (?P<at_once>win at once if possible, otherwise )?place the largest block"
+)
+PLAN_END = (
+    "( So (?:ME will reach <target> first|(?P<stuck>YOU will be stuck first)"
+    r"|(?P<higher>ME will end higher))\.)?"
+)
 
 
-def plan_careful(told: Told, said: Match[str]) -> bool:
-    return _plan_holds(told, said, "careful")
+@reads(CLAIMS, rf"{PLAN} that fits\.{PLAN_END}")
+def plan(claim: Claim, **ending: int | str | None) -> bool:
+    return _plan_holds(claim, "plain", **ending)
 
 
-def plan_ahead(told: Told, said: Match[str]) -> bool:
-    return (
-        not said.groups()
-        and _find_plan_endings(told.after, told.me, "ahead", at_once=True) is not None
-    )
+@reads(CLAIMS, rf"{PLAN} after which YOU cannot win at once\.{PLAN_END}")
+def plan_careful(claim: Claim, **ending: int | str | None) -> bool:
+    return _plan_holds(claim, "careful", **ending)
 
 
-def _plan_holds(told: Told, said: Match[str], kind: str) -> bool:
-    """Check that a plan wins, ends as it is told, and rightly speaks of winning at once.
+@reads(
+    CLAIMS,
+    r"MY rule after that: win with one or two blocks, if YOU cannot stop that\. "
+    r"Otherwise place the largest block after which YOU cannot win at once\.",
+)
+def plan_ahead(claim: Claim) -> bool:
+    return _find_plan_endings(claim.after, claim.me, "ahead", at_once=True) is not None
+
+
+def _plan_holds(
+    claim: Claim,
+    kind: PlanKind,
+    at_once: int | str | None,
+    target: int | str | None,
+    stuck: int | str | None,
+    higher: int | str | None,
+) -> bool:
+    """Check that a plan wins, ends as it says, and rightly speaks of winning at once.
 
     It need not speak of that where nobody can reach the target.
     """
-    endings = _find_plan_endings(told.after, told.me, kind, at_once=said[1] is not None)
-    rules, after = told.after.rules, told.after
+    rules, after, me = claim.rules, claim.after, claim.me
+    endings = _find_plan_endings(after, me, kind, at_once=at_once is not None)
     hopeless = rules.target is not None and not any(_may_reach(after, player) for player in (0, 1))
-    if hopeless and said[1] and _find_plan_endings(after, told.me, kind, at_once=False) is not None:
+    if hopeless and at_once and _find_plan_endings(after, me, kind, at_once=False) is not None:
         return False
-    if said[2] is None:
+    reasons = {"exact": target, "stuck": stuck, "higher": higher}
+    named = frozenset(reason for reason, words in reasons.items() if words is not None)
+    if not named:
         return endings is not None
-    reason = "exact" if said[3] else "stuck" if "stuck" in said[2] else "higher"
-    return endings == frozenset({reason}) and (said[3] is None or int(said[3]) == rules.target)
+    return endings == named and target in {None, rules.target}
 
 
 @cache
 def _find_plan_endings(
-    position: Position, player: int, kind: str, *, at_once: bool
+    position: Position, player: int, kind: PlanKind, *, at_once: bool
 ) -> frozenset[str] | None:
     """Return how placing the largest block, or one that wins at once, beats every reply.
 
@@ -677,281 +766,124 @@ def _find_plan_endings(
         return frozenset({position.outcome.reason}) if position.outcome.winner == player else None
     following = [position.place(block) for block in sorted(position.legal, reverse=True)]
     if position.to_move == player:
-        winning = [position.place(block) for block in _winning(position)] if at_once else []
+        winning = [position.place(block) for block in _list_wins(position)] if at_once else []
         if not winning and kind == "ahead" and _forces_a_win(position):
             return frozenset()
-        safe = [
-            after for after in following if kind == "plain" or not _is_lost_at_once(after, player)
-        ]
+        safe = [after for after in following if kind == "plain" or not _is_lost(after, player)]
         following = winning or safe[:1]
-    endings = [_find_plan_endings(after, player, kind, at_once=at_once) for after in following]
-    found = [each for each in endings if each is not None]
-    return frozenset().union(*found) if endings and len(found) == len(endings) else None
+    reasons = set[str]()
+    for after in following:
+        endings = _find_plan_endings(after, player, kind, at_once=at_once)
+        if endings is None:
+            return None
+        reasons |= endings
+    return frozenset(reasons) if following else None
 
 
 def _forces_a_win(position: Position) -> bool:
-    """Whether some block leaves only replies to which there is a block that wins at once."""
+    """Return whether a block leaves only replies to which there is a block that wins at once."""
     player = position.to_move
     return any(
         (after := position.place(block)).outcome is None
         and after.to_move != player
         and all(
-            (then := after.place(reply)).to_move == player and _winning(then)
+            (then := after.place(reply)).to_move == player and _list_wins(then)
             for reply in after.legal
         )
         for block in position.legal
     )
 
 
-def _winning(position: Position) -> list[int]:
-    """The blocks that win at once."""
+def _list_wins(position: Position) -> list[int]:
+    """Return the blocks that win at once."""
     ends = {block: position.place(block).outcome for block in position.legal}
     return [
         block for block, end in ends.items() if end is not None and end.winner == position.to_move
     ]
 
 
-def _is_lost_at_once(position: Position, player: int) -> bool:
+def _is_lost(position: Position, player: int) -> bool:
+    """Return whether the other player has won or can win at once."""
     if position.outcome is not None:
         return position.outcome.winner == 1 - player
-    return position.to_move != player and bool(_winning(position))
+    return position.to_move != player and bool(_list_wins(position))
 
 
 # Lines and verdicts -------------------------------------------------------------------------------
 
-
-def line(told: Told, said: Match[str]) -> bool:
-    moves = [int(move) for move in re.findall(r"\d+", said[1])]
-    placed_by = re.findall(r"\(([^)]+)\)", said[1]) or [
-        told.names[ply % 2] for ply in range(1, len(moves) + 1)
-    ]
-    return _is_best_line(told, moves, placed_by, said[2])
+PLACED = r"\d+(?: \((?:ME|YOU)\))?"
 
 
-def told_line(told: Told, said: Match[str]) -> bool:
-    moves = [re.fullmatch(r"(.+) places? (\d+)", move) for move in said[1].split(", ")]
-    found = [move for move in moves if move is not None]
-    assert len(found) == len(moves), said[1]
-    return _is_best_line(
-        told, [int(move[2]) for move in found], [move[1] for move in found], said[2]
-    )
+@reads(
+    CLAIMS, rf"For example these blocks follow: (?P<line>{PLACED}(?:, {PLACED}){{5,}})\. {REASON}"
+)
+def line(claim: Claim, line: str, reason: str) -> bool:
+    moves = [int(move) for move in re.findall(r"\d+", line)]
+    alternately = [claim.names[ply % 2] for ply in range(1, len(moves) + 1)]
+    return _is_best_line(claim, moves, re.findall(r"\(([^)]+)\)", line) or alternately, reason)
 
 
-def _is_best_line(told: Told, moves: list[int], placed_by: list[str], ending: str) -> bool:
-    position, last = told.after, told.me
+@reads(
+    CLAIMS,
+    r"For example (?P<line>(?:ME|YOU) places? \d+(?:, (?:ME|YOU) places? \d+){0,4})\. "
+    rf"{REASON}",
+)
+def told_line(claim: Claim, line: str, reason: str) -> bool:
+    moves = [move.rpartition(" ") for move in line.split(", ")]
+    names = [re.sub(" places?$", "", name) for name, _, _ in moves]
+    return _is_best_line(claim, [int(block) for _, _, block in moves], names, reason)
+
+
+def _is_best_line(claim: Claim, moves: list[int], placed_by: list[str], ending: str) -> bool:
+    position, last, tree = claim.after, claim.me, claim.tree
     for move, name in zip(moves, placed_by, strict=True):
-        if move not in told.best(position) or name != told.names[position.to_move != told.me]:
+        if name != claim.names[position.to_move != claim.me] or move not in position.legal:
+            return False
+        if tree.evaluate_move(position, move) != tree.solve(position):
             return False
         last, position = position.to_move, position.place(move)
-    check(
-        Told(told.tree, position, last, told.names if last == told.me else told.names[::-1]), ending
-    )
-    return told.plies == len(moves)
+    names = claim.names if last == claim.me else claim.names[::-1]
+    check_text(Claim(tree, position, last, names), ending, CLAIMS)
+    return tree.solve(claim.after).plies == len(moves)
 
 
-def long(told: Told, said: Match[str]) -> bool:
-    value = {"ME": WIN, "nobody": DRAW, "YOU": LOSS}
-    name = {told.names[0]: "ME", told.names[1]: "YOU"}.get(said[2], said[2])
-    return (told.value, told.plies) == (value[name], int(said[1]))
+@reads(
+    CLAIMS,
+    r"With best play <plies> more blocks follow, "
+    r"and then (?P<winner>ME|YOU|nobody) ha(?:s|ve) won\.",
+)
+def long(claim: Claim, plies: int, winner: str) -> bool:
+    return claim.is_value_for(winner) and claim.tree.solve(claim.after).plies == plies
 
 
-def bare(told: Told, said: Match[str]) -> bool:
-    name = said[1] or ""
-    return told.value == (DRAW if not name else WIN if name == told.names[0] else LOSS)
+@reads(
+    CLAIMS,
+    r"(?:With best play nobody can win|(?P<winner>ME|YOU) can force a win, whatever follows)\.",
+)
+def bare(claim: Claim, winner: str | None) -> bool:
+    return claim.is_value_for(winner)
 
 
-def refuted(told: Told, said: Match[str]) -> bool:
-    answered = Told(told.tree, told.after.place(int(said[1])), 1 - told.me, told.names[::-1])
-    check(answered, said[2])
-    return told.after.to_move != told.me and answered.value == WIN
+@reads(CLAIMS, rf"YOU can answer <answer>\. {REASON}")
+def refuted(claim: Claim, answer: int, reason: str) -> bool:
+    answered = claim.then(answer).turn_round()
+    check_text(answered, reason, CLAIMS)
+    return claim.is_your_turn and answered.value == WIN
 
 
-def check_details(told: Told, text: str) -> None:
-    """Check what is said of each branch of a reason with several answers."""
+def check_details(claim: Claim, text: str) -> None:
+    """Check what a text says of each branch of a reason with several answers."""
     if not text:
         return
-    text, has_spare, spare_text = text.partition("It does not matter that ")
+    text, has_spare, spare = text.partition("It does not matter that ")
     if has_spare:
-        assert _match(told, f"{has_spare}{spare_text}", DETAILS) == "spare"
+        check_text(claim, f"{has_spare}{spare}", DETAILS)
     if text.startswith("These "):
-        assert check(told, text.strip()) == "pairs_all"
+        assert check_text(claim, text.strip(), CLAIMS) == "pairs_all"
         return
     assert text.startswith("After ") or (has_spare and not text), text
     for sentence in re.findall(r"After .+?\.(?= After |$)", text):
-        found = re.fullmatch(r"After (\d+)(?: and (\d+))?: (.+)\.", sentence)
-        assert found is not None, sentence
-        blocks = [int(block) for block in found.groups()[:2] if block]
-        _match(told.then(*blocks), found[3], CLAUSES)
-
-
-N = r"(\d+)"
-LIST = r"((?:\d+ (?:with \d+|needs none)(?:, )?)+(?:and so on)?)"
-NUMBERS = r"(\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*(?: and \d+)?)"
-PLACED = r"\d+(?: \((?:ME|YOU)\))?"
-NEED = rf"Then ME needs? just {N} to reach {N}"
-THREAT = rf"{NEED}, so YOU must take the {N}\."
-NOBODY = r"(?:(?:Then nobody|Nobody) can reach (?P<target>\d+)(?P<more> any more)?\. )?"
-PLAN = r"MY rule after that: (win at once if possible, otherwise )?place the largest block"
-PLAN_END = rf"( So (?:ME will reach {N} first|YOU will be stuck first|ME will end higher)\.)?"
-
-CLAIMS: tuple[tuple[str, Check], ...] = (
-    (rf"That takes (?:the|MY) tower to exactly {N}\.", exact),
-    (r"Then YOU cannot place anything\.", stuck),
-    (rf"That ends the game, and ME (?:is|are) higher: {N} to {N}\.", higher),
-    (rf"That ends the game, and YOU (?:is|are) higher: {N} to {N}\.", lower),
-    (rf"That ends the game level: {N} to {N}\.", level),
-    (
-        (
-            r"That leaves (?P<left>\d+) steps? to (?P<last>\d+)"
-            r"(?:, and (?P<whole>\d+) is (?P<times>\d+) times (?P<each>\d+))?\. "
-            r"If YOU climbs? 1, ME climbs? (?P<step>\d+)(?:; if 2, (?P<rest>\d+))?: "
-            r"always (?P<modulus>\d+) together, "
-            r"so ME will reach (?P<same>\d+) after (?P<rounds>\d+) rounds?\."
-        ),
-        multiple,
-    ),
-    (
-        (
-            rf"Whatever YOU places? next, ME can answer it: {LIST}\. "
-            r"ME will always have such an answer, so YOU will be stuck first\."
-        ),
-        pairs,
-    ),
-    (
-        (
-            r"These blocks fit on each other: (\d+ and \d+(?:, \d+ and \d+)*)\. "
-            r"Whatever YOU places?, ME can place the other of the two, so YOU will be stuck first\."
-        ),
-        pairs_all,
-    ),
-    (
-        (
-            rf"Then ME needs? {N} more blocks?(?: \(([0-9 +]+)\))?\. "
-            rf"YOU (?:(?:is|are) {N} short and needs? at least {N}, "
-            rf"so ME can reach|cannot reach) {N} "
-            r"(?:first|any more)\."
-        ),
-        ahead,
-    ),
-    (
-        (
-            rf"{NOBODY}ME can place up to (?P<can>\d+) more blocks?, but YOU only (?P<cannot>\d+), "
-            r"so YOU will be stuck first\."
-        ),
-        outlasts,
-    ),
-    (
-        (
-            rf"{NOBODY}(?:you can each|Both can) place (?:up to )?(?P<can>\d+) more blocks?, "
-            r"and YOU go(?:es)? next, so YOU will be stuck first\."
-        ),
-        outlasts,
-    ),
-    (
-        rf"Then the gap to {N} is {N}\. Whatever YOU adds?, ME can fill it exactly: {LIST}\.",
-        made_up,
-    ),
-    (
-        (
-            rf"Then the gap to {N} is {N}: {N} rounds of {N}\. Whatever YOU adds?, "
-            rf"ME can make it {N} each time: {LIST}\."
-        ),
-        made_up_again,
-    ),
-    (rf"{NEED}\. Nothing that YOU can place stops that\.", threat),
-    (rf"{NEED}\. YOU cannot take the {N}: it does not fit on YOUR tower\.", threat_unfit),
-    (rf"{THREAT} After that ME can place {N}: (.+)\.", threat_or),
-    (rf"{THREAT} After that ME can place {N}\. (.+)", threat_or_plan),
-    (rf"{THREAT} That ends the game with ME higher, {N} to {N}\.", threat_or_higher),
-    (
-        (
-            rf"Then MY tower is {N} high\. YOU can add only {NUMBERS}, "
-            rf"so YOUR tower can reach {N} at most\."
-        ),
-        out_of_reach,
-    ),
-    (
-        rf"Then MY tower is {N} high\. Nothing more fits on YOUR tower, so it stays at {N}\.",
-        out_of_reach_stuck,
-    ),
-    (
-        (
-            rf"YOUR tower is {N} high already\. ME can then add only {NUMBERS}, "
-            rf"so MY tower can reach {N} at most\."
-        ),
-        too_low,
-    ),
-    (
-        rf"YOUR tower is {N} high already\. Nothing more fits on MY tower, so it stays at {N}\.",
-        too_low_stuck,
-    ),
-    (
-        (
-            rf"Then nothing more fits on YOUR tower, so it stays at {N}\. "
-            rf"ME can go on alone, and reach {N}"
-            r"(?: with ([0-9 +]+))?\."
-        ),
-        blocked,
-    ),
-    (
-        (
-            rf"Then nothing more fits on YOUR tower, so it stays at {N}\. "
-            rf"ME can go on alone, but only to {N}"
-            r"(?: with ([0-9 +]+))?\."
-        ),
-        blocked_draw,
-    ),
-    (rf"Then YOU can place only {N}\. ME can answer {N}: (.+)\.", forced),
-    (rf"Then YOU can place only {N}: (.+)\.", forced_end),
-    (rf"Then YOU can place only {N}, and ME can answer {N}\. (.+)", forced_plan),
-    (rf"Whatever YOU places?, ME can win at once: {LIST}\.", answers),
-    (
-        (
-            rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. "
-            r"((?:Each|With each,) .+)\."
-        ),
-        answers_rule,
-    ),
-    (
-        rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (MY rule after that: .+)",
-        answers_plan,
-    ),
-    (rf"{PLAN} that fits\.{PLAN_END}", plan),
-    (rf"{PLAN} after which YOU cannot win at once\.{PLAN_END}", plan_careful),
-    (
-        (
-            r"MY rule after that: "
-            r"win with one or two blocks, if YOU cannot stop that\. "
-            r"Otherwise place the largest block after which YOU cannot win at once\."
-        ),
-        plan_ahead,
-    ),
-    (rf"For example these blocks follow: ({PLACED}(?:, {PLACED}){{5,}})\. (.+)", line),
-    (r"For example ((?:ME|YOU) places? \d+(?:, (?:ME|YOU) places? \d+){0,4})\. (.+)", told_line),
-    (rf"With best play {N} more blocks follow, and then (.+) ha(?:s|ve) won\.", long),
-    (r"(?:With best play nobody can win|(ME|YOU) can force a win, whatever follows)\.", bare),
-    (rf"YOU can answer {N}\. (.+)", refuted),
-)
-
-CLAUSES: tuple[tuple[str, Check], ...] = (
-    (rf"that makes exactly {N}", exact),
-    (r"then YOU cannot place anything", stuck),
-    (rf"then YOU ha(?:s|ve) nothing that fits on {N}", stuck_on),
-    (rf"that ends the game with ME higher, {N} to {N}", higher),
-    (rf"then ME needs? just {N}, and nothing stops that", threat),
-    (rf"then YOU must take the {N}, and ME ends? higher, {N} to {N}", last_threat),
-    (rf"then MY tower is {N} high, and YOUR tower can reach {N} at most", out_of_reach),
-    (rf"YOUR tower is stuck at {N}, and ME can go on to {N}", blocked),
-    (rf"the gap is {N}, and ME can fill it exactly after anything", fills),
-    (rf"the gap is {N}, and ME can make it {N} each time", fills),
-)
-
-DETAILS: tuple[tuple[str, Check], ...] = (
-    (
-        (
-            rf"It does not matter that {NUMBERS} (?:is|are) left over\. "
-            r"If YOU could place (?:it|one of them), ME could have made one more pair\."
-        ),
-        spare,
-    ),
-)
+        match = re.fullmatch(r"After (\d+)(?: and (\d+))?: (.+)\.", sentence)
+        assert match is not None, sentence
+        blocks = [int(block) for block in match.groups()[:2] if block]
+        check_text(claim.then(*blocks), match[3], CLAUSES)

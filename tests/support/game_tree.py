@@ -87,7 +87,7 @@ class Tree:
         return self._counts[at]
 
     def lines(self, plies: int, position: Position | None = None) -> int:
-        """Count the ways to play so many plies."""
+        """Count the ways to play this number of plies."""
         position = position or self.start
         if plies == 0:
             return 1

@@ -169,19 +169,21 @@ class PlainStudy:
     @cached_property
     def positions(self) -> set[Position]:
         """All positions that can be reached in which the game is not over."""
-        found, new = set[Position](), [self.start]
-        while new:
-            position = new.pop()
-            if position not in found and position.legal:
-                found.add(position)
-                new += map(position.place, position.legal)
-        return found
+        positions, waiting = set[Position](), [self.start]
+        while waiting:
+            position = waiting.pop()
+            if position not in positions and position.legal:
+                positions.add(position)
+                waiting += map(position.place, position.legal)
+        return positions
 
     @property
     def longest(self) -> int:
         """The plies of the longest game."""
         known: dict[Position, int] = {}
-        for position in sorted(self.positions, key=lambda each: sum(each.heights), reverse=True):
+        for position in sorted(
+            self.positions, key=lambda position: sum(position.heights), reverse=True
+        ):
             known[position] = 1 + max(
                 known.get(position.place(block), 0) for block in position.legal
             )

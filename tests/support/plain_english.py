@@ -15,4 +15,4 @@ STIFF = re.compile(
 
 def find_stiff(text: str) -> list[str]:
     """Return the stiff phrases of a text."""
-    return [found[0] for found in STIFF.finditer(" ".join(text.split()))]
+    return [match[0] for match in STIFF.finditer(" ".join(text.split()))]

@@ -30,18 +30,18 @@ def random_rules(seed: int) -> Rules:
             "towers": rng.choice(get_args(Towers)),
             "fit": fit,
             "step": rng.choice((None, 1, largest // 3 + 1)) if fit == "ascending" else None,
-            "target": rng.choice((None, *(min(each, MAX_NUMBER) for each in targets))),
+            "target": rng.choice((None, *(min(target, MAX_NUMBER) for target in targets))),
             "stuck": rng.choice(get_args(Stuck)),
             "opening": rng.choice(
                 (None, None, tuple(rng.sample(blocks, rng.randint(1, len(blocks)))))
             ),
         }
         try:
-            made = Rules(**chosen)
+            rules = Rules(**chosen)
         except RulesError:
             continue
-        if made.max_plies <= 500:
-            return made
+        if rules.max_plies <= 500:
+            return rules
 
 
 def random_game(rules: Rules, seed: int, first: int = 0) -> Game:

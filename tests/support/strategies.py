@@ -18,12 +18,12 @@ def _rules_or_none(**chosen: Any) -> Rules | None:
 
 
 @st.composite
-def some_blocks(draw: st.DrawFn, most: int, largest: int) -> list[int]:
-    """A few blocks: in equal steps, as people mostly play, or any others."""
+def any_blocks(draw: st.DrawFn, most: int, largest: int) -> list[int]:
+    """Draw a few blocks: in equal steps, as people mostly play, or any others."""
     if draw(st.booleans()):
         return sorted(draw(st.sets(st.integers(1, largest), min_size=1, max_size=most)))
     first, step = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    return [first + step * place for place in range(draw(st.integers(1, most)))]
+    return [first + step * number for number in range(draw(st.integers(1, most)))]
 
 
 @st.composite
@@ -35,11 +35,11 @@ def any_rules(
     highest: int = 40,
     beyond: bool = False,
 ) -> Rules:
-    """Rules from the whole vocabulary, small enough to be searched, without those that never end.
+    """Draw rules from the whole vocabulary that end and are small enough to be searched.
 
     With `beyond`, the target is higher than any tower can get, and blocks run out.
     """
-    blocks = draw(some_blocks(most_blocks, largest))
+    blocks = draw(any_blocks(most_blocks, largest))
     target: st.SearchStrategy[int | None] = st.none() | st.integers(1, highest)
     supplies: list[Supply] = [*get_args(Supply)]
     if beyond:
