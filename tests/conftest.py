@@ -40,7 +40,8 @@ SLOW = {
     "project/test_loading.py", "project/test_locks.py", "project/test_make.py",
     "project/test_site.py", "project/test_typing.py", "soak", "store/test_backup.py",
     "store/test_crowds.py", "store/test_trouble.py", "studies/batch/test_cluster.py",
-    "studies/evaluation/test_report.py", "studies/lab/test_executors.py", "studies/lab/test_report.py",
+    "studies/evaluation/test_report.py", "studies/lab/test_executors.py",
+    "studies/lab/test_report.py", "studies/lab/test_show.py", "studies/lab/test_studies.py",
     "terminal/tui/test_terminal.py", "web/api/test_api_fuzz.py",
     "web/classes/test_class_servers.py", "web/http/test_cost.py", "web/http/test_health.py",
     "web/http/test_proxies.py", "web/http/test_stop.py", "web/live/test_crowds.py",
@@ -86,7 +87,9 @@ def is_slow(path: Path) -> bool:
 def needs_postgres(item: pytest.Function) -> bool:
     """Say whether a test uses the PostgreSQL server of the tests."""
     values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return "server" in item.fixturenames or "postgresql" in {*map(str, values)}
+    return "server" in item.fixturenames or any(
+        value == "postgresql" for value in values if isinstance(value, str)
+    )
 
 
 def pytest_collection_finish() -> None:

@@ -259,12 +259,14 @@ def test_a_win_in_hand_is_taken_even_where_plies_are_not_known() -> None:
         assert nt.solve(game).plies == 1
 
 
+@pytest.mark.slow
 def test_a_solved_position_with_unsolved_replies_is_played() -> None:
     rules = nt.rules("draft", target=200, blocks="1-40")
     game = Game(rules, 0, (26, 39, 15, 31))
     assert perfect().choose(game) in game.legal
 
 
+@pytest.mark.slow
 def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None:
     results = arena(
         games=["draft(target=200,blocks=1-40)", "summit(target=311,blocks=1-40)"][: size(1, 2)],

@@ -506,6 +506,7 @@ def test_search_stays_within_its_memory(monkeypatch: pytest.MonkeyPatch) -> None
     assert peak < little
 
 
+@pytest.mark.slow
 def test_compiled_table_stays_within_its_memory() -> None:
     start = Position.start(Rules(range(1, 16), fit="unrelated", stuck="skips"))
     search = Search(start, SearchLimits(memory=1), plies=True, compiled=True)

@@ -39,11 +39,11 @@ from number_tower.store.games import GameFilter
 from number_tower.store.matches import StoredMatch
 from number_tower.store.rows import Seats
 from number_tower.support.errors import NumberTowerError
+from support.command import Command
 from support.sizes import size
 from support.stored_rooms import open_room
 from support.stores import (
     DRAFT,
-    Command,
     create_database,
     make_own_rulebook,
     open_store,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -95,6 +96,7 @@ def show_stats(call_tower: Command) -> ShowStats:
 # What is counted ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_figures_of_many_games_are_those_of_the_data_file(
     store: Store, show_stats: ShowStats
 ) -> None:
@@ -456,16 +458,18 @@ def test_answer_is_stored_before_the_verdict_is_shown(
     call_tower: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (puzzle,) = make_puzzles(1)
-    shown: list[str] = []
+    outputs, shown = [""], list[str]()
     insert = puzzles.insert_attempt
 
     def watch_insert(*args: Any) -> bool:
-        shown.append(call_tower.capsys.readouterr().out)
+        sys.stdout.flush()
+        shown.append(outputs[-1])
         return insert(*args)
 
     monkeypatch.setattr(puzzles, "insert_attempt", watch_insert)
     for answer, verdict in ((str(puzzle.answer), "Right!"), ("skip", "The answer: ")):
-        after = call_tower(*PUZZLE, "--count", "1", "--db", "games.db", answers=[answer]).out
+        call = (*PUZZLE, "--count", "1", "--db", "games.db")
+        after = call_tower(*call, answers=[answer], watch=outputs.append).out
         assert (verdict in shown[-1], verdict in after) == (False, True)
 
 

@@ -19,12 +19,11 @@ from number_tower.store import games, matches, transfer
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.games import DamagedEntry, GameFilter
 from number_tower.store.rows import StoredGame
-from support.command import run_tower
+from support.command import Command, run_tower
 from support.played_games import store_played_games
 from support.sizes import examples
 from support.stores import (
     SEATS,
-    Command,
     any_play,
     create_database,
     make_own_rulebook,

@@ -83,7 +83,10 @@ WRONG = [
     (f"{PAIR} --out .", 2, "games cannot be saved to .: Is a directory"),
     (f"{PAIR} --out text --resume", 1, "text is not the file of an arena"),
     (f"{PAIR} --out other --resume --seed 2", 2, "seed 1, and not 2"),
-    (f"{PAIR} --cluster tcp://127.0.0.1", 1, "expected the address of a Dask scheduler"),
+    pytest.param(
+        f"{PAIR} --cluster tcp://127.0.0.1", 1, "expected the address of a Dask scheduler",
+        marks=pytest.mark.slow,
+    ),
     (f"{PAIR} --cluster tcp://127.0.0.1:1 --jobs 2", 2, "--jobs is for the processes of this"),
     (f"{FACTOR} --out torn --resume", 1, "torn, line 2: not a game of this arena"),
     ("eval", 2, "--player: expected a command, module:function or a level; or --baselines"),
@@ -115,8 +118,11 @@ WRONG = [
     ("lab lab.jsonl --top 0", 2, "--top: expected a whole number from 1"),
     ("lab lab.jsonl --report lab.jsonl", 2, "--report: expected a folder; it is created if needed"),
     ("lab lab.jsonl --x fit", 2, "--x is for the maps of a report; add --report FOLDER"),
-    ("lab lab.jsonl --report out --y step", 1, "lab.jsonl does not vary 'step'"),
-]
+    pytest.param(
+        "lab lab.jsonl --report out --y step", 1, "lab.jsonl does not vary 'step'",
+        marks=pytest.mark.slow,
+    ),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

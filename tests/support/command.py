@@ -197,8 +197,8 @@ class Command:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *_: object) -> None:
         monkeypatch.setenv("PATH", plain_environment()["PATH"])
 
-    def __call__(self, *call: str, answers: Iterable[str] = ()) -> CommandResult:
-        done = run_tower(*call, answers=answers, cwd=Path.cwd(), **os.environ)
+    def __call__(self, *call: str, answers: Iterable[str] = (), watch: Any = str) -> CommandResult:
+        done = run_tower(*call, answers=answers, watch=watch, cwd=Path.cwd(), **os.environ)
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
     def transcribe(self, *calls: str) -> str:

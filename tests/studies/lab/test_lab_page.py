@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from number_tower.engine import catalogue
 from number_tower.studies.lab import Study, study
 from support.command import ROOT
@@ -37,6 +39,7 @@ def test_the_games_of_the_rulebooks_have_their_figures() -> None:
         assert line["winning openings"] == f"{measures.winning_openings} of {measures.openings}"
 
 
+@pytest.mark.slow
 def test_every_preset_has_its_figures() -> None:
     lines = {line["preset"]: line for line in read_table("Presets")}
     for book in catalogue.load_all():

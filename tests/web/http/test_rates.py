@@ -163,6 +163,7 @@ def test_wrong_codes_are_charged_to_the_address_and_right_ones_always_work(tmp_p
         assert right.status_code == 303
 
 
+@pytest.mark.slow
 def test_a_class_of_thirty_at_one_address_plays_and_asks_for_hints_at_once(tmp_path: Path) -> None:
     """The clock stands still: this costs more at once than any lesson."""
     with open_limited_app(tmp_path, Clock()) as client:

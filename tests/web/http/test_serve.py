@@ -38,6 +38,7 @@ LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 # The whole command --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_the_command_serves_until_a_signal_even_while_its_workers_think(
     number: signal.Signals, code: int, tmp_path: Path
