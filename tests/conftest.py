@@ -44,8 +44,8 @@ SLOW = {
     "studies/lab/test_report.py", "studies/lab/test_show.py", "studies/lab/test_studies.py",
     "terminal/tui/test_terminal.py", "web/api/test_api_fuzz.py",
     "web/classes/test_class_servers.py", "web/http/test_cost.py", "web/http/test_health.py",
-    "web/http/test_proxies.py", "web/http/test_stop.py", "web/live/test_crowds.py",
-    "web/thinking/test_workers.py",
+    "web/http/test_compose.py", "web/http/test_proxies.py", "web/http/test_stop.py",
+    "web/live/test_crowds.py", "web/thinking/test_workers.py",
 }  # fmt: skip
 """Folders and files that `make test` leaves to `make test-all`: they need a browser, PostgreSQL,
 Numba or another large package, or take long. Single tests are marked where they are.
