@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from random import Random
+from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import example, given, settings
@@ -31,37 +30,12 @@ from number_tower.solve.solution import Solution
 from number_tower.words.voice import get_voice
 from support.claims import ME, YOU, Claim, check_details, check_sentence, require_idea
 from support.command import run_tower
-from support.game_tree import Key, Tree, make_key
+from support.game_tree import Tree, list_reachable
+from support.rulesets import sample_positions
 from support.sizes import THOROUGH, examples, size
 from support.strategies import any_game, any_rules
 
 pytestmark = pytest.mark.slow
-
-
-def list_reachable(rules: Rules) -> Iterator[Position]:
-    """Yield every position that can be reached, those with the same future once."""
-    start = Position.start(rules)
-    seen: set[Key] = {make_key(start)}
-    waiting = [start]
-    while waiting:
-        position = waiting.pop()
-        if position.outcome is None:
-            yield position
-        for block in position.legal:
-            after = position.place(block)
-            if make_key(after) not in seen:
-                seen.add(make_key(after))
-                waiting.append(after)
-
-
-def sample_positions(rules: Rules, games: int) -> Iterator[Position]:
-    """Yield the positions of random games."""
-    rng = Random(1)  # noqa: S311 - play, not secrets
-    for _ in range(games):
-        game = Game(rules, rng.randrange(2))
-        while game.outcome is None:
-            yield game.position
-            game = game.play(rng.choice(game.legal))
 
 
 def check_position(tree: Tree, solution: Solution, *, plies: bool = True) -> Counter[str]:
@@ -155,7 +129,11 @@ EXPECTED = {
 def test_every_reason_is_true(name: str) -> None:
     rules = nt.rules(name)
     everything = THOROUGH and name != "race"
-    positions = list_reachable(rules) if everything else sample_positions(rules, size(40, 150))
+    positions = (
+        (position for position in list_reachable(Position.start(rules)) if position.legal)
+        if everything
+        else sample_positions(rules, size(40, 150))
+    )
     assert check_positions(rules, positions) >= set(EXPECTED[name].split())
 
 

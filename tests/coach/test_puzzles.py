@@ -47,7 +47,7 @@ from number_tower.terminal.cli.errors import (
 from number_tower.terminal.cli.main import create_parser
 from number_tower.terminal.cli.question import QUESTION_COMMANDS, QuestionDialogue
 from number_tower.terminal.cli.terminal import Terminal
-from support.game_tree import Tree, make_key
+from support.game_tree import Tree, list_reachable, make_key
 from support.plain import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
@@ -163,17 +163,10 @@ def test_puzzle_of_a_large_game_has_one_winning_move(name: str) -> None:
 def test_small_game_has_no_puzzle_that_is_missed(name: str) -> None:
     tree = Tree(nt.rules(name))
     puzzles = {reduce_position(puzzle.game.position) for puzzle in find_all(name)}
-    seen, waiting = set(), [tree.start]
-    while waiting:
-        position = waiting.pop()
-        if make_key(position) in seen or not position.legal:
-            continue
-        seen.add(make_key(position))
-        waiting += map(position.place, position.legal)
+    for position in list_reachable(tree.start):
         wins = [tree.evaluate_move(position, block).value for block in position.legal].count(1)
         is_puzzle = len(position.legal) > 1 and wins == 1
-        assert is_puzzle == (reduce_position(position) in puzzles)
-    assert seen
+        assert is_puzzle == (bool(position.legal) and reduce_position(position) in puzzles)
 
 
 @given(any_rules(most_blocks=5), st.data())

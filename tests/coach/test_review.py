@@ -35,7 +35,7 @@ from number_tower.terminal.cli.commands import review as reviewing
 from number_tower.terminal.cli.terminal import Terminal
 from support.command import GOLDEN, ROOT, plain_environment
 from support.sizes import examples
-from support.strategies import any_rules
+from support.strategies import any_game, any_rules
 
 REVIEWS = GOLDEN / "review"
 REFS = {
@@ -55,13 +55,7 @@ SMALL = any_rules(most_blocks=5, largest=12, highest=24)
 few = settings(max_examples=examples(60))
 
 
-@st.composite
-def small_games(draw: st.DrawFn) -> Game:
-    """A game that is solved at once, played at random for as long as it pleases."""
-    game = Game(draw(SMALL), draw(st.integers(0, 1)))
-    while game.outcome is None and draw(st.integers(0, 7)):
-        game = game.play(draw(st.sampled_from(game.legal)))
-    return game
+small_games = any_game(rules=SMALL)
 
 
 def print_review(*arguments: str) -> str:
@@ -79,7 +73,7 @@ def review_line(line: str) -> GameReview:
 # What moves were worth ----------------------------------------------------------------------------
 
 
-@given(small_games())
+@given(small_games)
 @few
 def test_every_move_is_judged_as_the_solver_judges_it(game: Game) -> None:
     seen = review(game)
@@ -108,7 +102,7 @@ def test_every_move_is_judged_as_the_solver_judges_it(game: Game) -> None:
         assert (move.reason.block, move.refutation.block) == (move.best[0], block)
 
 
-@given(small_games())
+@given(small_games)
 @few
 def test_values_change_at_mistakes_and_nowhere_else(game: Game) -> None:
     seen = review(game)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from random import Random
 
 import pytest
 
 import number_tower as nt
-from number_tower import Game, Position
+from number_tower import Game
 from number_tower.coach.hints import hint
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import (
@@ -24,6 +24,7 @@ from number_tower.coach.sentences import (
 from number_tower.solve.solution import Solution
 from support.claims import require_idea
 from support.command import GOLDEN, run_tower
+from support.rulesets import sample_positions
 from support.sizes import size
 
 GAMES = ("climb", "draft", "factor", "race", "summit")
@@ -40,18 +41,6 @@ WORDS_BY_IDEA = (
 )
 _ENTRY = r"\d+(?:-\d+)?(?: (?:with \d+|and \d+|needs none|\([^)]*\)))?"
 LISTS = re.compile(rf"{_ENTRY}(?:(?:,| \+) (?:{_ENTRY}|and so on))+")
-
-
-def random_positions(name: str, count: int) -> Iterator[Position]:
-    """Different positions of random games."""
-    rng, seen = Random(7), set[Position]()  # noqa: S311 - play, not secrets
-    while len(seen) < count:
-        game = Game(nt.rules(name), rng.randrange(2))
-        while game.outcome is None:
-            if game.position not in seen and len(seen) < count:
-                seen.add(game.position)
-                yield game.position
-            game = game.play(rng.choice(game.legal))
 
 
 def split_sentences(text: str) -> list[str]:
@@ -82,8 +71,9 @@ def check_lengths(text: str) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_sentences_are_short_and_have_their_numbers(name: str) -> None:
-    whole = nt.solve(Game(nt.rules(name)))
-    for position in random_positions(name, size(40, 400)):
+    rules, number = nt.rules(name), size(40, 400)
+    whole = nt.solve(Game(rules))
+    for position in islice(dict.fromkeys(sample_positions(rules, number)), number):
         solution = whole.of(position)
         for text, reason in list_texts(solution):
             check_lengths(text)
