@@ -22,7 +22,7 @@ def start(rules: Rules) -> Table:
 
 @settings(max_examples=examples(200), deadline=None)
 @given(any_rules())
-def test_the_openings_that_are_said_to_win_are_those_that_win(rules: Rules) -> None:
+def test_openings_that_are_said_to_win_are_those_that_win(rules: Rules) -> None:
     analysis = analyse_table(start(rules), SLOW)
     text = " ".join(describe_start(analysis, "block"))
     game = Game(rules)

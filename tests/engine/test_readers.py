@@ -97,15 +97,6 @@ def test_you_is_the_reader(book: Rulebook, data: st.DataObject) -> None:
                 assert not CHEER.search(message.text), message
 
 
-@given(any_game(to_the_end=True))
-def test_every_rule_has_words_for_every_reader(game: Game) -> None:
-    table = Table(game, book=find_rulebook("mine", game.rules), names=NAMES)
-    for reader in (BOTH, *READERS):
-        for message in narrate(table, reader=reader):
-            assert message.text.endswith("\n")
-            assert "None" not in message.text
-
-
 @EVERY_BOOK
 def test_every_refusal_has_words_for_every_reader(book: Rulebook) -> None:
     table = play(book)

@@ -80,7 +80,7 @@ def test_line_may_have_spaces() -> None:
     assert from_line("draft( target = 21 , blocks = 1-12, first=2 ): 9, 8") == wide
 
 
-def test_a_rule_file_can_be_named_in_a_line(tmp_path: Path) -> None:
+def test_rule_file_can_be_named_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "my(odd):game.toml"
     path.write_text('title = "Mine"\n[rules]\nfit = "ascending"\n')
     table = read(f"{path}(first=2):2,5")

@@ -64,7 +64,7 @@ def test_gymnasiums_own_check_passes_without_a_warning(
 
 
 @pytest.mark.parametrize("opponent", ["random", *LEVELS])
-def test_a_level_plays_the_same_again_after_the_same_seed(opponent: str) -> None:
+def test_level_plays_the_same_again_after_the_same_seed(opponent: str) -> None:
     env = NumberTowerEnv("draft", opponent=opponent, seat="random")
     first, again = ([play_randomly(env, seed) for seed in range(6)] for _ in range(2))
     assert data_equivalence(first, again, exact=True)

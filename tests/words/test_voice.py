@@ -30,13 +30,14 @@ ANSWERS = ("empty", "not_a_number", "not_whole", "signed", "other_digits", "seve
 
 
 @given(game=any_game(), hidden=st.booleans())
-def test_plain_voice_has_words_for_every_game(game: Game, *, hidden: bool) -> None:
-    voice = Voice(find_rulebook("mine", game.rules))
-    table = Table(game, "mine", hidden=hidden)
-    for message in (*voice.tell(table), *voice.tell_moves(table)):
-        assert message.text.endswith("\n")
-        assert "{" not in message.text
-        assert "None" not in message.text
+def test_plain_voice_has_words_for_every_game_and_reader(game: Game, *, hidden: bool) -> None:
+    table = Table(game, book=find_rulebook("mine", game.rules), hidden=hidden)
+    for reader in (BOTH, Reader(0), Reader(1), SPECTATOR):
+        voice = get_voice(table.book, reader)
+        for message in (*voice.tell(table), *voice.tell_moves(table)):
+            assert message.text.endswith("\n")
+            assert "{" not in message.text
+            assert "None" not in message.text
 
 
 @given(any_game(to_the_end=True), st.sampled_from(catalogue.list_names()))
@@ -127,28 +128,19 @@ def fill(text: str, **values: str | int | list[int]) -> str:
     return Template(text, values).fill(values.__getitem__)
 
 
-@pytest.mark.parametrize(
-    ("text", "values", "expected"),
-    [
-        ("{left:, }", {"left": [1, 2, 3]}, "1, 2, 3"),
-        ("[{left:,}]", {"left": [1, 2, 3]}, "[1,2,3]"),
-        ("{left}", {"left": [1, 2]}, "1,2"),
-        ("{left:-}", {"left": [1, 2, 3, 5]}, "1-3,5"),
-        ("{left:,|none}", {"left": []}, "none"),
-        ("[{left:-}]", {"left": []}, "[]"),
-        ("number{left:s}", {"left": [4]}, "number"),
-        ("number{left:s}", {"left": []}, "numbers"),
-        ("number{left:s}", {"left": "hidden"}, "numbers"),
-        ("{height} unit{height:s}", {"height": 1}, "1 unit"),
-        ("{height} unit{height:s}", {"height": 2}, "2 units"),
-        ("{{{height}}}", {"height": 2}, "{2}"),
-        ("{name}", {"name": "{height}"}, "{height}"),
-    ],
-)
-def test_field_is_written_by_its_format(
-    text: str, values: dict[str, str | int | list[int]], expected: str
-) -> None:
-    assert fill(text, **values) == expected
+FIELDS: list[tuple[str, dict[str, str | int | list[int]]]] = [
+    *((text, {"left": [1, 2, 3]}) for text in ("{left:, }", "[{left:,}]", "{left:-}")),
+    *(("{left}", {"left": [1, 2]}), ("{left:-}", {"left": [1, 2, 3, 5]})),
+    *(("{left:,|none}", {"left": []}), ("[{left:-}]", {"left": []})),
+    *(("number{left:s}", {"left": left}) for left in ([4], [], "hidden")),
+    *(("{height} unit{height:s}", {"height": height}) for height in (1, 2)),
+    *(("{{{height}}}", {"height": 2}), ("{name}", {"name": "{height}"})),
+]
+
+
+def test_field_is_written_by_its_format(snapshot: SnapshotAssertion) -> None:
+    filled = {f"{text} with {values}": fill(text, **values) for text, values in FIELDS}
+    assert filled == snapshot
 
 
 def test_long_lists_are_written_in_runs_and_endless_ones_are_cut() -> None:
