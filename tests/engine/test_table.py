@@ -19,12 +19,6 @@ def table() -> Table:
     return Table(Game(rules("summit")), "summit")
 
 
-def test_every_change_raises_the_version(table: Table) -> None:
-    played = table.play(5)
-    tables = (table, played, played.undo(), played.declare("resigned", 0))
-    assert [changed.version for changed in tables] == [0, 1, 2, 2]
-
-
 def test_won_game_can_be_undone_and_needs_no_declaration(table: Table) -> None:
     over = table.play(5).play(4).play(6).play(5)
     assert over.outcome == Outcome(1, "exact")

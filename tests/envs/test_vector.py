@@ -28,16 +28,16 @@ from number_tower.envs.kernel import ENDING_NAMES, NOBODY, REFUSAL_NAMES
 from number_tower.envs.observation import ObservationEncoder, action_values, worth
 from number_tower.envs.vector import NumberTowerVectorEnv
 from support.refusals import describe_refusal, describe_refusals
-from support.rulesets import FIVE, NO_OPENING, RULESETS
+from support.rulesets import FIVE, LARGER, NO_OPENING, RULESETS
 from support.sizes import examples
 from support.strategies import any_rules
 
 LARGEST = 10**9
 MORE = {
+    **LARGER,
     "64 blocks, every number large": Rules(
         blocks=range(10**9 - 63, 10**9 + 1), supply="own", towers="own"
     ),
-    "64 blocks, one endless tower": Rules(blocks=range(1, 65), supply="endless", target=300),
     "64 blocks, skips": Rules(
         blocks=range(1, 65), towers="own", fit="descending", target=200, stuck="skips"
     ),
@@ -47,7 +47,6 @@ MORE = {
     "high towers": Rules(
         blocks=(LARGEST - 1, LARGEST, 5), supply="own", towers="own", stuck="skips"
     ),
-    "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
 }
 ALL = {**FIVE, **{f"random {number}": rules for number, rules in enumerate(RULESETS)}, **MORE}
 

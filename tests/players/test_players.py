@@ -245,11 +245,6 @@ def test_level_beats_the_one_below_it(weaker: str, stronger: str) -> None:
     assert results.score(stronger, weaker).share >= 0.55
 
 
-def test_in_climb_the_opening_decides_at_every_level() -> None:
-    for level in LEVELS:
-        assert make_player(level).choose(Game(nt.rules("climb"))) == 30
-
-
 def test_win_in_hand_is_taken_even_where_plies_are_not_known() -> None:
     for blocks, moves in (("1-60", (29, 1)), ("1-2000", (1999, 1)), ("1-100", (97, 1))):
         game = Game(nt.rules("factor", blocks=blocks), 0, moves)

@@ -139,24 +139,22 @@ def test_large_class_where_nearly_all_have_met_is_paired() -> None:
     assert sum(count_repeats(pairs, met)) == 34, "only one pair can have the last player"
 
 
+MET = [Encounter(1, 2, (1.0, 0.0))]
+FIVE_MET = [Encounter(one, other, (1.0, 0.0)) for one, other in ((1, 2), (3, 4), (5, None))]
+
+
 @pytest.mark.parametrize(
     ("pair", "players", "met", "last"),
     [
-        (pair_swiss, [1, 2], [Encounter(1, 2, (1.0, 0.0))], [(2, 1)]),
-        (pair_freely, [1, 2], [Encounter(1, 2, (1.0, 0.0))], [(2, 1)]),
-        (
-            pair_swiss,
-            [1, 2, 3, 4, 5],
-            [Encounter(one, other, (1.0, 0.0)) for one, other in ((1, 2), (3, 4), (5, None))],
-            [(2, None), (4, None)],
-        ),
+        *((pair, [1, 2], MET, [(2, 1)]) for pair in (pair_swiss, pair_freely)),
+        (pair_swiss, [1, 2, 3, 4, 5], FIVE_MET, [(2, None), (4, None)]),
         (pair_freely, [9], [], [(9, None)]),
     ],
 )
 def test_last_pair_of_a_round(
     pair: Pairer, players: list[int], met: list[Encounter], last: list[tuple[int, int | None]]
 ) -> None:
-    """Who has begun less often begins; the last player who has not done so yet sits out."""
+    """The player who has begun less often begins; the last one who has never sat out does so."""
     assert pair(players, met, Random(3))[-1] in last  # noqa: S311 - likewise
     assert pair([], met, Random(3)) == ()  # noqa: S311 - likewise
 

@@ -64,6 +64,12 @@ def sample_positions(rules: Rules, games: int) -> Iterator[Position]:
 NO_OPENING = Rules(blocks=(5, 6), target=3)
 """Nobody can place anything: the first player is stuck before the game begins."""
 
+LARGER = {
+    "64 blocks, one endless tower": Rules(blocks=range(1, 65), supply="endless", target=300),
+    "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
+}
+"""Rules that arrays could get wrong."""
+
 RULESETS = [
     NO_OPENING,
     Rules(blocks=tuple(range(1, 65)), fit="related"),
