@@ -1,4 +1,4 @@
-"""Puzzles: one winning move each, the same for the same seed, harder by the grade.
+"""Puzzles: one winning move, the same for the same seed, harder by the grade.
 
 They are also played at a keyboard.
 """
@@ -32,7 +32,7 @@ from number_tower.engine import catalogue, record
 from number_tower.engine.catalogue import Rulebook
 from number_tower.players import make_player
 from number_tower.solve import jit
-from number_tower.terminal.cli.commands import puzzle as puzzling
+from number_tower.terminal.cli.commands import puzzle as puzzle_command
 from number_tower.terminal.cli.commands.puzzle import MAX_LINE, find_line
 from number_tower.terminal.cli.errors import (
     FAILED,
@@ -70,7 +70,7 @@ LARGE = {
 }
 NONE = {
     "nobody can win": Rules(stuck="skips"),
-    "nobody can win, and there is much to look at": Rules(
+    "nobody can win, after many positions": Rules(
         range(1, 40), supply="own", fit="related", stuck="skips"
     ),
     "one block": Rules((3,)),
@@ -253,7 +253,7 @@ def test_puzzles_without_a_grade_are_spread_over_all_grades() -> None:
 
 
 def check_falling_rates(puzzles: list[Puzzle]) -> None:
-    """Check that the second level solves fewer puzzles of each higher grade."""
+    """Check that the second level solves fewer puzzles of every higher grade."""
     rates = []
     for grade in GRADES:
         of_grade = [puzzle for puzzle in puzzles if puzzle.grade == grade]
@@ -313,7 +313,7 @@ def run_puzzle(call: str, terminal: Terminal) -> int:
     """Call `tower puzzle`; return its exit status."""
     arguments = create_parser(["puzzle"]).parse_args(["puzzle", *shlex.split(call)])
     try:
-        puzzling.run(arguments, terminal)
+        puzzle_command.run(arguments, terminal)
     except PlayStoppedError as error:
         print_error(str(error))
         return error.code
@@ -354,7 +354,7 @@ def test_question_with_more_tries_is_asked_again() -> None:
         (("skip", "", "^C"), INTERRUPTED, "stopped. Solved 0 of 1, best streak 0"),
     ],
 )
-def test_run_that_stops_tells_its_score(
+def test_run_that_stops_shows_its_score(
     typed: tuple[str, ...], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_puzzle("race --seed 1", TypingTerminal(*typed)) == code

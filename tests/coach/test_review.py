@@ -1,4 +1,4 @@
-"""Reviews: what each move was worth, what was better, and the same as text, as JSON and as a page.
+"""Reviews: what a move was worth, what was better, and the same as text, as JSON and as a page.
 
 `python tests/coach/test_review.py` writes the golden files anew; read the difference before you
 keep it.
@@ -24,14 +24,14 @@ from syrupy.assertion import SnapshotAssertion
 
 import number_tower as nt
 from number_tower import Game, NotSolvedError, Position, Rules, Solution
-from number_tower.coach import review as reviews
+from number_tower.coach import review as review_module
 from number_tower.coach.review import Accuracy, GameReview, ReviewText, review
 from number_tower.engine import record
 from number_tower.solve import limits
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.worth import Solver
 from number_tower.terminal.cli import main
-from number_tower.terminal.cli.commands import review as reviewing
+from number_tower.terminal.cli.commands import review as review_command
 from number_tower.terminal.cli.terminal import Terminal
 from support.command import GOLDEN, ROOT, plain_environment
 from support.sizes import examples
@@ -165,7 +165,7 @@ def unsolved(monkeypatch: pytest.MonkeyPatch) -> set[int]:
             raise NotSolvedError("not solved")
         return Solution(position, watch, solver=solver)
 
-    monkeypatch.setattr(reviews, "Solution", solution)
+    monkeypatch.setattr(review_module, "Solution", solution)
     return plies
 
 
@@ -220,7 +220,7 @@ def test_command_shows_what_it_does_not_know(
     form: list[str], monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     # As if nothing could be solved.
-    monkeypatch.setattr(reviews._PositionSolver, "solve", lambda *_: None)  # noqa: SLF001
+    monkeypatch.setattr(review_module._PositionSolver, "solve", lambda *_: None)  # noqa: SLF001
     printed = print_review("race:7,8,5,5,3", *form)
     if "--json" in form:
         document = json.loads(printed)
@@ -233,7 +233,7 @@ def test_command_shows_what_it_does_not_know(
         assert printed == snapshot
 
 
-# Told ---------------------------------------------------------------------------------------------
+# Texts --------------------------------------------------------------------------------------------
 
 
 GOLDEN_REVIEWS = [
@@ -304,7 +304,7 @@ def test_every_key_of_the_json_is_documented() -> None:
         assert {key for key in entry if f"`{key}`" not in page} == set()
 
 
-# Kept in a file -----------------------------------------------------------------------------------
+# Saved in a file ----------------------------------------------------------------------------------
 
 
 def test_page_is_saved_in_a_file(tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_page_that_cannot_be_saved_is_refused_before_any_work(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").write_text("do not lose this")
-    monkeypatch.setattr(reviewing, "review", None)
+    monkeypatch.setattr(review_command, "review", None)
     monkeypatch.chdir(tmp_path)
     assert main.main(["review", "race:7", *call.split()]) == 2
     assert capsys.readouterr().err == snapshot

@@ -53,7 +53,7 @@ def count_words(sentence: str) -> int:
 
 
 def list_texts(solution: Solution) -> Iterator[tuple[str, Reason | None]]:
-    """Everything that is said about a position, with the reason that it gives."""
+    """Yield every text about a position, with the reason that it gives."""
     move = hint(solution)
     yield move.nudge("Number Block"), None
     yield move.name_move(), None
@@ -80,31 +80,32 @@ def test_sentences_are_short_and_have_their_numbers(name: str) -> None:
             assert len(split_sentences(text)) <= MOST_SENTENCES, text
             assert not NAMES_OF_IDEAS.search(text), text
             if reason is not None:
-                assert_numbers_are_told(reason, text)
+                check_numbers(reason, text)
             else:
                 assert not re.search(r"\bround", text), text
         for block in position.legal:
             check_lengths(format_details(explain_move(solution, block), opponent="Player 2"))
 
 
-UNTOLD = {"towers", "target", "moves", "movers", "way", "rounds", "whole", "modulus", "step"} | {
-    *("last", "spare")
+OPTIONAL_FACTS = {
+    *("towers", "target", "moves", "movers", "way", "rounds", "whole", "modulus", "step", "last"),
+    "spare",
 }
 """Facts that texts may leave out."""
 
 
-def assert_numbers_are_told(reason: Reason, text: str) -> None:
+def check_numbers(reason: Reason, text: str) -> None:
     """What a reason counts stands in its text, here and in the reason that it refers to."""
     numbers = set(re.findall(r"\d+", text))
     assert str(reason.block) in numbers
     facts = dict(reason.facts)
     if reason.because is not None and reason.kind not in {"forced", "threat_or"}:
-        assert_numbers_are_told(reason.because, text)
+        check_numbers(reason.because, text)
     if reason.kind in {"exact", "stuck"}:
         facts = {"target": facts["target"]} if reason.kind == "exact" else {}
     for key, value in facts.items():
         if isinstance(value, int) and (
-            key not in UNTOLD or reason.kind in {"multiple", "made_up_again"}
+            key not in OPTIONAL_FACTS or reason.kind in {"multiple", "made_up_again"}
         ):
             assert str(value) in numbers, (key, value, text)
 
@@ -124,17 +125,17 @@ def test_no_idea_is_named_before_it_is_introduced(name: str, call: str) -> None:
     command, *options = call.split()
     done = run_tower(command, name, *options, typed=typed)
     assert expected in done.stdout
-    assert_introduced(done.stdout)
+    check_introductions(done.stdout)
 
 
 @pytest.mark.parametrize(
     "path", sorted((GOLDEN / "review").glob("*.txt")), ids=lambda path: path.stem
 )
 def test_no_review_names_an_idea_before_it_is_introduced(path: Path) -> None:
-    assert_introduced(path.read_text(encoding="utf-8"))
+    check_introductions(path.read_text(encoding="utf-8"))
 
 
-def assert_introduced(text: str) -> None:
+def check_introductions(text: str) -> None:
     """Check that no line before the one that introduces an idea names it.
 
     The line right before may speak of rounds.

@@ -1,4 +1,4 @@
-"""Sheets for playing on paper: the rules, each block as often as needed, a track for the height."""
+"""Sheets for playing on paper: the rules, enough of every block, a track for the height."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_part(page: str, name: str) -> str:
 
 
 def count_blocks(page: str) -> Counter[tuple[str, str]]:
-    """Return how often each block is there, by its player."""
+    """Count the copies of every block, by its player."""
     return Counter(re.findall(r'class="block(?: seat-)?(\d?)" data-block="(\d+)"', page))
 
 

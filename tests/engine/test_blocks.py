@@ -64,7 +64,7 @@ WRONG_BLOCKS: list[object] = [
     *("1-9999999999999999999", "1,2,9999999999999999999", range(1, 10**19), range(1, 10**30)),
     "9" * 5000,
 ]
-HUGE_BLOCKS = {
+HUGE_BLOCKS: dict[str, list[object]] = {
     "1 and above": [range(-HUGE, 5)],
     "numbers up to": [[HUGE], [HUGE, HUGE]],
     "too long to show": [HUGE, [[HUGE]]],

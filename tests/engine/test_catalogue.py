@@ -194,7 +194,7 @@ def test_game_is_chosen_by_name_file_rulebook_rules_or_dictionary(tmp_path: Path
     assert choose("summit", hidden=True).hidden
 
 
-WRONG_CHOICES: list[tuple[Any, dict[str, object]]] = [
+WRONG_CHOICES: list[tuple[Any, dict[str, Any]]] = [
     *(("nim", {}), ("", {}), ("missing.toml", {}), ("draft", {"fit": "any"})),
     *(("climb", {"target": 20}), ("draft", {"target": 0}), ({"blocks": "0"}, {})),
     *(("summit", {"hidden": True}), (Rules(), {"colour": 3})),
@@ -208,7 +208,8 @@ def test_wrong_choice_is_refused_by_field_and_what_was_expected(
     for source, options in WRONG_CHOICES:
         with pytest.raises((catalogue.CatalogueError, RulesError)) as raised:
             choose(source, options)
-        refused[f"{source} {options}"] = raised.value.field, str(raised.value)
+        error: Any = raised.value
+        refused[f"{source} {options}"] = error.field, str(error)
     assert refused == snapshot
     with pytest.raises(OptionError, match="draft has no option hidden"):
         choose("draft", hidden=True)

@@ -1,4 +1,4 @@
-"""Changes at a table: each answers a version and counts once, and their log leads to the moves."""
+"""Changes at a table: a change answers a version and counts once; the log leads to the moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games: immutable, replayable, and able to say what each move caused."""
+"""Games: immutable, replayable, and with the events of every move."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, text
     check_rule_file(tmp_path, text)
 
 
-HOSTILE_CHANGES: list[dict[str, object]] = [
+HOSTILE_CHANGES: list[dict[str, Any]] = [
     *({"names": ["\x1b]0;owned\x07", "B"]}, {"names": ["A", "B\u202e"]}, {"names": [["A"], {}]}),
     *({"names": ["A\nPlayer B wins!", "B"]}, {"game": "\x1b[2J"}, {"game": "../etc/passwd\x00"}),
     *({"rules": {"blocks": "1-999999999999"}}, {"rules": {"\x1b[2J": 1}}, {"moves": [[[]]]}),

@@ -1,4 +1,4 @@
-"""What each reader reads: "you" is the one who reads, and nobody is congratulated on a loss."""
+"""The words for a reader: "you" is the reader, and no loser is congratulated."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ READERS = (Reader(0), Reader(1), SPECTATOR)
 ANSWERS = ("empty", "not_a_number", "not_whole", "signed", "other_digits", "several")
 REFUSALS = (*get_args(Unplaceable), *get_args(Refusal), *ANSWERS, "undo", "hint")
 FOR_ALL = {"start", "unreachable", "help", "prompt", "moves"}
-"""Moments that have the same words for everybody."""
+"""Moments that have the same words for all readers."""
 
 YOU = re.compile(r"\byou(r|rs)?\b", re.IGNORECASE)
 CHEER = re.compile(r"congrat|\byou (have )?w[io]n|well done|!", re.IGNORECASE)

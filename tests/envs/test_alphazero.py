@@ -45,14 +45,14 @@ def list_positions(rules: Rules) -> list[Position]:
 
     Of those that look the same to the player to move, it returns only one.
     """
-    encoder, known, ahead = ObservationEncoder(rules), {}, [Position.start(rules)]
+    encoder, positions, ahead = ObservationEncoder(rules), {}, [Position.start(rules)]
     while ahead:
         position = ahead.pop()
         seen = encoder.encode(position, position.to_move).tobytes()
-        if position.outcome is None and seen not in known:
-            known[seen] = position
+        if position.outcome is None and seen not in positions:
+            positions[seen] = position
             ahead += map(position.place, position.legal)
-    return list(known.values())
+    return list(positions.values())
 
 
 def test_small_game_is_learned_to_the_last_position(alphazero: ModuleType, settings: Any) -> None:

@@ -257,7 +257,7 @@ def test_info_holds_exact_values_on_request() -> None:
     assert "value" not in NumberTowerEnv("draft").reset()[1]
 
 
-def test_text_tells_everything_since_the_last_action(
+def test_text_holds_everything_since_the_last_action(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     dialogue = (ROOT / "tests/golden/draft.txt").read_text()

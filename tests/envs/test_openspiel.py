@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -185,7 +186,7 @@ def test_rules_survive_their_line(rules: Rules) -> None:
 
 
 def test_line_of_rules_is_as_short_as_possible(snapshot: SnapshotAssertion) -> None:
-    chosen: list[dict[str, object]] = [
+    chosen: list[dict[str, Any]] = [
         *({}, {"blocks": "9"}, {"blocks": "2-9"}, {"blocks": "1-9", "opening": "1"}),
         {"blocks": "1-6,8,9,11-1000000"},
         {"fit": "ascending", "step": 10**9 - 1, "target": 10**9},

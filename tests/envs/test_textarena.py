@@ -75,7 +75,7 @@ def play(env: Any, game: Game) -> None:
 
 
 def start_env(game: Any, *answers: str, **settings: Any) -> Any:
-    """Return an environment in which these answers were given."""
+    """Return an environment after these answers."""
     env = NumberTowerTextEnv(game, **settings)
     env.reset(num_players=2)
     for answer in answers:
@@ -189,7 +189,7 @@ def test_text_beside_the_block_does_not_reach_the_other_player() -> None:
 
 
 @pytest.mark.parametrize("legal", [True, False])
-def test_legal_blocks_are_told_only_on_request(*, legal: bool) -> None:
+def test_legal_blocks_are_listed_only_on_request(*, legal: bool) -> None:
     text = read_log(start_env("climb", "[12]", "[3]", legal=legal))
     assert ("You may place" in text) == ("you may place" in text) == legal
     assert "13, 14, 15, 16, 17" in text or not legal

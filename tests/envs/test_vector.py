@@ -116,8 +116,9 @@ def test_rule_sets_show_every_ending_and_refusal() -> None:
     for rules in ALL.values():
         games, rng = Games(rules, 64, seed=3), np.random.default_rng(4)
         for step in range(60):
-            some = games.random_actions() if step % 5 else rng.integers(-1, len(rules.blocks), 64)
-            ended = games.step(some).ended
+            anything = rng.integers(-1, len(rules.blocks), 64)
+            actions = games.random_actions() if step % 5 else anything
+            ended = games.step(actions).ended
             endings |= {ENDING_NAMES[code] for code in games.last.endings[ended]}
             refusals |= {REFUSAL_NAMES[code] for code in games.last.refusals[ended]}
     assert endings == set(ENDING_NAMES[1:])
@@ -174,7 +175,7 @@ def test_random_starter_does_not_depend_on_other_choices() -> None:
     assert starting[0][0] != starting[0][1]
 
 
-# What is taken and given --------------------------------------------------------------------------
+# Arguments and results ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -233,12 +234,12 @@ def test_observations_of_selected_games_are_their_rows() -> None:
 
 def test_strided_read_only_arrays_compile_nothing_new() -> None:
     games = Games("draft", 6, seed=0)
-    some = np.array([True, False] * 6)[::2]
-    some.flags.writeable = False
+    selection = np.array([True, False] * 6)[::2]
+    selection.flags.writeable = False
     actions = np.arange(12)[::2]
     actions.flags.writeable = False
     compiled = len(kernel.act_in_some.signatures)  # type: ignore[attr-defined]  # Numba's
-    games.act(actions, some)
+    games.act(actions, selection)
     assert games.now.plies.tolist() == [1, 1, 1, 1, 1, 0]
     assert len(kernel.act_in_some.signatures) <= max(1, compiled)  # type: ignore[attr-defined]
 
@@ -360,7 +361,7 @@ def compare_envs(ours: VectorEnv[Any, Any, Any], theirs: VectorEnv[Any, Any, Any
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_each_game_is_what_the_environment_of_one_game_is(name: str) -> None:
+def test_row_of_the_batch_is_what_the_environment_of_one_game_is(name: str) -> None:
     """Against an opponent whose answers follow from the position, both must say the same."""
     settings: dict[str, Any] = {"seat": "alternating", "values": name in FIVE}
     ours = NumberTowerVectorEnv(4, ALL[name], opponent=choose_lowest, **settings)

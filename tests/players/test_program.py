@@ -1,4 +1,4 @@
-"""Programs as players: each error is a forfeit with its reason, and nothing of it stays behind."""
+"""Programs as players: every error is a forfeit with its reason, and no process stays behind."""
 
 from __future__ import annotations
 
@@ -402,7 +402,7 @@ def test_answer_before_the_end_of_the_program_counts(shell: WriteBot, body: str)
             program.choose(GAME)
 
 
-# What it leaves behind ----------------------------------------------------------------------------
+# After the game -----------------------------------------------------------------------------------
 
 SLEEPERS = {
     "in its group": "sh -c 'echo $$ >child; exec sleep 600' &",

@@ -1,4 +1,4 @@
-"""A class: who may do what, and what follows; whatever happens, nobody plays two games at once."""
+"""A class: the rights of its roles, the results of actions, and never two games for one pupil."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def act(classroom: Classroom, action: Action, role: Role = "teacher", seed: int 
 def set_results(
     classroom: Classroom, results: Mapping[int, tuple[tuple[int | None, ...], bool]]
 ) -> Classroom:
-    """Return the class with the winners of some pairings, and whether that decides each of them."""
+    """Return the class after pairings got these winners and were decided or not."""
     for number, (winners, decided) in results.items():
         classroom = classroom.change_pairings([number], winners=winners, decided=decided)
     return classroom
@@ -82,7 +82,7 @@ def start(count: int = 4, **changed: Any) -> Classroom:
 
 
 def finish(classroom: Classroom) -> Classroom:
-    """Let the first player of each unfinished pairing win."""
+    """Let the first player of every unfinished pairing win."""
     numbers = [pairing.number for pairing in classroom.unfinished]
     return set_results(classroom, dict.fromkeys(numbers, ((0,), True)))
 
@@ -192,7 +192,7 @@ def test_free_round_pairs_pupils_who_are_not_playing() -> None:
     after = act(classroom, PairWaiting())
     assert (len(after.pairings), len(after.unfinished)) == (5, 3)
     met = {frozenset((pairing.first, pairing.second)) for pairing in after.pairings}
-    assert len(met) == 5, "nobody meets twice"
+    assert len(met) == 5, "no pair meets twice"
 
 
 def test_rounds_take_the_games_in_turn() -> None:
@@ -235,7 +235,7 @@ def test_late_pupil_is_paired_with_the_one_who_sits_out_or_the_computer() -> Non
     assert after.pairings[-1].has_pupil(out.first)
     assert after.pairings[-1].has_pupil(4)
     assert get_reason(after, PairWaiting()) == "not_now"
-    assert get_reason(act(start(2), Join("Dan")), PairWaiting()) == "not_now", "nobody is free"
+    assert get_reason(act(start(2), Join("Dan")), PairWaiting()) == "not_now", "no pupil is free"
     assert act(act(start(2, level="easy"), Join("Dan")), PairWaiting()).pairings[-1].level == "easy"
 
 
@@ -322,7 +322,7 @@ def test_rooms_of_a_class_have_its_settings() -> None:
     assert not start(2).make_room(classroom.pairings[0]).hints_allowed
 
 
-# Whatever happens ---------------------------------------------------------------------------------
+# Any actions in any order -------------------------------------------------------------------------
 
 
 ANY_NUMBER = st.integers(1, 9)
@@ -372,7 +372,7 @@ class Lesson(RuleBasedStateMachine):
         )
 
     @invariant()
-    def nobody_plays_two_games_at_once(self) -> None:
+    def no_pupil_plays_two_games_at_once(self) -> None:
         playing = list_players(self.classroom.unfinished)
         assert len(playing) == len(set(playing))
         assert not {pupil.number for pupil in self.classroom.free} & set(playing)

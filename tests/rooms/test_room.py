@@ -1,4 +1,4 @@
-"""A room: who may do what there, what people offer each other, and how one game follows another."""
+"""A room: the rights of players, their offers, and how one game follows another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What positions are worth: every method against the plain search and the numbers kept as data."""
+"""What positions are worth: every method against the plain search and the recorded numbers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ whole_games = any_game(to_the_end=True, rules=SMALL).map(list_positions)
 
 
 def check(solver: Solver, positions: Iterable[Position]) -> None:
-    """Check that a method agrees with the plain search on each position and all its moves."""
+    """Check that a method agrees with the plain search on all positions and their moves."""
     plain = PlainSolver()
     for position in positions:
         assert solver.evaluate(position) == plain.evaluate(position), position.rules
@@ -206,7 +206,7 @@ def test_solution_shows_what_it_knows() -> None:
 
 def test_position_that_cannot_be_solved_is_refused(snapshot: SnapshotAssertion) -> None:
     many, far = range(1, 100_001), (7, 10**7 + 1, 10**8 + 3)
-    wrong_limits = [{"seconds": -1}, {"seconds": float("nan")}, {"memory": 0}]
+    wrong_limits: list[dict[str, Any]] = [{"seconds": -1}, {"seconds": float("nan")}, {"memory": 0}]
     too_large = [
         Rules(range(1, 1101), supply="own", towers="own", fit="unrelated"),
         Rules(many, fit="unrelated"),
