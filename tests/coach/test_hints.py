@@ -23,7 +23,7 @@ from number_tower.coach.sentences import (
     load_texts,
     name_idea,
 )
-from number_tower.engine import catalogue
+from number_tower.engine import catalogue, record
 from number_tower.engine.table import Table
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
@@ -261,29 +261,17 @@ def test_coach_has_words_for_every_kind_and_no_others() -> None:
     assert ideas - {"more", "unknown", "unhelpful", "helpful"} == parts
 
 
-RISING = Rules(range(1, 51), fit="ascending", step=1, stuck="skips")
-LEVEL = Rules((1, 2, 4), supply="own", towers="own")
-
-
 @pytest.mark.parametrize(
-    ("rules", "moves", "block"),
+    "line",
     [
-        (nt.rules("climb"), (7,), 12),
-        (nt.rules("climb"), (7,), 11),
-        (nt.rules("factor"), (), 4),
-        (nt.rules("draft"), (), 9),
-        (nt.rules("summit"), (9,), 6),
-        (nt.rules("summit"), (3,), 7),
-        (nt.rules("summit", target=100), (1,), 9),
-        (nt.rules("race"), (), 9),
-        (LEVEL, (1, 2), 2),
-        (RISING, (), 1),
+        *("climb:7,12", "climb:7,11", "factor:4", "draft:9", "summit:9,6", "summit:3,7", "race:9"),
+        *("summit(target=100):1,9", "rules(blocks=1,2,4,supply=own,towers=own):1,2,2"),
+        "rules(blocks=1-50,fit=ascending,step=1,stuck=skips):1",
     ],
 )
-def test_reason_is_as_recorded(
-    rules: Rules, moves: tuple[int, ...], block: int, snapshot: SnapshotAssertion
-) -> None:
-    reason = explain_move(nt.solve(Game(rules, 0, moves)), block)
+def test_reason_for_the_last_move_is_as_recorded(line: str, snapshot: SnapshotAssertion) -> None:
+    game = record.from_line(line).game
+    reason = explain_move(nt.solve(game.undo()), game.moves[-1])
     assert format_sentence(reason, "Ben", "block") == snapshot
 
 

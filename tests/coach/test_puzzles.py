@@ -56,18 +56,22 @@ pytestmark = pytest.mark.slow
 
 NAMES = catalogue.list_names()
 MONDAY = date(2026, 11, 16)
-LARGER = {
-    "draft(target=21)": nt.rules("draft", target=21),
-    "draft(blocks=1-12,target=21)": nt.rules("draft", blocks="1-12", target=21),
-    "summit(target=30)": nt.rules("summit", target=30),
-    "factor(blocks=1-16)": nt.rules("factor", blocks="1-16"),
-}
-LARGE = {
-    "draft(blocks=1-20,target=60)": nt.rules("draft", blocks="1-20", target=60),
-    "factor(blocks=1-300)": nt.rules("factor", blocks="1-300"),
-    "climb(blocks=1-1000)": nt.rules("climb", blocks="1-1000"),
-    "race(blocks=1-1000,target=5000)": nt.rules("race", blocks="1-1000", target=5000),
-}
+
+
+def parse_rules(*lines: str) -> dict[str, Rules]:
+    """Return the rules of games with options by their lines."""
+    return {line: record.from_line(f"{line}:").game.rules for line in lines}
+
+
+LARGER = parse_rules(
+    "draft(target=21)", "draft(blocks=1-12,target=21)", "summit(target=30)", "factor(blocks=1-16)"
+)
+LARGE = parse_rules(
+    "draft(blocks=1-20,target=60)",
+    "factor(blocks=1-300)",
+    "climb(blocks=1-1000)",
+    "race(blocks=1-1000,target=5000)",
+)
 NONE = {
     "nobody can win": Rules(stuck="skips"),
     "nobody can win, after many positions": Rules(

@@ -13,17 +13,10 @@ from syrupy.assertion import SnapshotAssertion
 import number_tower as nt
 from number_tower import RuleFileError, Rules, RulesError, UnknownPresetError
 from number_tower.engine import catalogue
-from number_tower.engine.catalogue import Preset, load
+from number_tower.engine.catalogue import Preset, Rulebook
 from support.refusals import describe_refusals, parse_rule_file, refuse_rule_file
 from support.sizes import examples
 from support.strategies import any_rules
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "mygame.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
-
 
 PRESETS = """
 options = ["target", "blocks", "opening"]
@@ -52,29 +45,27 @@ def test_rule_file_can_have_presets() -> None:
 
 
 def test_options_override_those_of_a_preset(tmp_path: Path) -> None:
-    path = write(tmp_path, PRESETS)
+    path, book = tmp_path / "mygame.toml", parse_rule_file(PRESETS)
+    path.write_text(PRESETS)
     assert catalogue.choose(path, preset="long").rules == Rules(range(1, 13), target=30)
-    assert catalogue.choose(path, {"target": 20}, preset=" Long").rules == Rules(
+    assert catalogue.choose(book, {"target": 20}, preset=" Long").rules == Rules(
         range(1, 13), target=20
     )
-    assert catalogue.choose(load(path), {"blocks": "1-5"}, preset="low-start").rules == Rules(
+    assert catalogue.choose(book, {"blocks": "1-5"}, preset="low-start").rules == Rules(
         range(1, 6), target=15, opening=range(1, 4)
     )
     assert nt.rules(path, preset="low-start", opening="2") == Rules(target=15, opening=[2])
 
 
 @pytest.mark.parametrize(
-    ("text", "preset", "problem"),
+    ("source", "preset", "problem"),
     [
-        (PRESETS, "lnog", r"mygame has no preset 'lnog'; it has long, low-start; did you mean"),
-        ("[rules]\n", "long", "there are no presets for mygame"),
-        (None, "long", "there are no presets for rules"),
+        (parse_rule_file(PRESETS), "lnog", "'lnog'; it has long, low-start; did you mean"),
+        (parse_rule_file("[rules]\n"), "long", "there are no presets for mygame"),
+        (Rules(), "long", "there are no presets for rules"),
     ],
 )
-def test_unknown_preset_is_refused(
-    tmp_path: Path, text: str | None, preset: str, problem: str
-) -> None:
-    source = Rules() if text is None else write(tmp_path, text)
+def test_unknown_preset_is_refused(source: Rulebook | Rules, preset: str, problem: str) -> None:
     with pytest.raises(UnknownPresetError, match=problem) as refused:
         catalogue.choose(source, preset=preset)
     assert refused.value.field == "preset"

@@ -30,6 +30,7 @@ from number_tower.envs.jax import JaxEnv, State, make
 from number_tower.envs.observation import ObservationEncoder
 from number_tower.envs.value_table import ValueTable
 from number_tower.players.knowledge import get_knowledge
+from support.plain import PlainStudy
 from support.refusals import describe_refusal
 from support.rulesets import FIVE, LARGER, NO_OPENING
 from support.sizes import examples
@@ -323,12 +324,7 @@ def test_values_of_every_game_are_those_of_the_solver(name: str) -> None:
 def test_all_positions_are_listed_once() -> None:
     env = make("factor", values=True)
     state = env.all_positions()
-    reached, waiting = set(), [Position.start(env.rules)]
-    while waiting:
-        position = waiting.pop()
-        if position.outcome is None and (position.left, position.tops) not in reached:
-            reached.add((position.left, position.tops))
-            waiting += map(position.place, position.legal)
+    reached = {(position.left, position.tops) for position in PlainStudy(env.rules).positions}
     listed = env.list_positions(state)
     assert {(position.left, position.tops) for position in listed} == reached
     assert len(listed) == len(reached)
