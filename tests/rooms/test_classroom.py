@@ -55,12 +55,10 @@ def act(classroom: Classroom, action: Action, role: Role = "teacher", seed: int 
     return apply_action(classroom, role, action, Random(seed))  # noqa: S311 - play, not secrets
 
 
-def set_results(
-    classroom: Classroom, results: Mapping[int, tuple[tuple[int | None, ...], bool]]
-) -> Classroom:
-    """Return the class after pairings got these winners and were decided or not."""
-    for number, (winners, decided) in results.items():
-        classroom = classroom.change_pairings([number], winners=winners, decided=decided)
+def decide(classroom: Classroom, winners: Mapping[int, int | None]) -> Classroom:
+    """Return the class after the games of these pairings, by number, with these winners."""
+    for number, winner in winners.items():
+        classroom = classroom.change_pairings([number], winners=(winner,), decided=True)
     return classroom
 
 
@@ -83,8 +81,7 @@ def start(count: int = 4, **changed: Any) -> Classroom:
 
 def finish(classroom: Classroom) -> Classroom:
     """Let the first player of every unfinished pairing win."""
-    numbers = [pairing.number for pairing in classroom.unfinished]
-    return set_results(classroom, dict.fromkeys(numbers, ((0,), True)))
+    return decide(classroom, {pairing.number: 0 for pairing in classroom.unfinished})
 
 
 def get_reason(classroom: Classroom, action: Action, role: Role = "teacher") -> str:
@@ -188,7 +185,7 @@ def test_swiss_round_starts_when_the_last_one_is_over() -> None:
 
 def test_free_round_pairs_pupils_who_are_not_playing() -> None:
     classroom = start(6, mode="free")
-    classroom = set_results(classroom, dict.fromkeys((1, 2), ((0,), True)))
+    classroom = decide(classroom, {1: 0, 2: 0})
     after = act(classroom, PairWaiting())
     assert (len(after.pairings), len(after.unfinished)) == (5, 3)
     met = {frozenset((pairing.first, pairing.second)) for pairing in after.pairings}
@@ -217,7 +214,7 @@ def test_odd_pupil_plays_the_computer_if_the_teacher_has_chosen_that() -> None:
     room = classroom.make_room(game)
     assert [seat.kind for seat in room.seats] == ["person", "computer"]
     assert room.seats[1].name == "Computer (easy)"
-    assert set_results(classroom, {game.number: ((1,), True)}).pairings[-1].points == (0.0, 1.0)
+    assert decide(classroom, {game.number: 1}).pairings[-1].points == (0.0, 1.0)
 
 
 def test_pupil_may_be_called_like_the_computer() -> None:
@@ -308,7 +305,7 @@ def test_game_and_class_can_be_paused() -> None:
 
 
 def test_unfinished_games_of_an_ended_class_do_not_count() -> None:
-    classroom = act(set_results(start(4), {1: ((0,), True)}), EndClass())
+    classroom = act(decide(start(4), {1: 0}), EndClass())
     assert sorted(standing.points for standing in classroom.standings) == [0.0, 0.0, 0.0, 1.0]
     assert get_reason(classroom, Join("Zoë"), "stranger") == "not_now"
     assert get_reason(classroom, StartRound(2)) == get_reason(classroom, EndClass()) == "not_now"
@@ -367,9 +364,8 @@ class Lesson(RuleBasedStateMachine):
     @rule(winner=st.sampled_from([0, 1, None]), index=st.integers(0, 9))
     def finish(self, winner: int | None, index: int) -> None:
         unfinished = self.classroom.unfinished
-        self.classroom = set_results(
-            self.classroom, {unfinished[index % len(unfinished)].number: ((winner,), True)}
-        )
+        number = unfinished[index % len(unfinished)].number
+        self.classroom = decide(self.classroom, {number: winner})
 
     @invariant()
     def no_pupil_plays_two_games_at_once(self) -> None:
@@ -423,7 +419,6 @@ def test_swiss_rounds_repeat_no_pair_while_avoidable(
     for number in range(1, min(rounds, (count + 1) // 2) + 1):
         classroom = apply_action(classroom, "teacher", StartRound(number), random)
         numbers = [pairing.number for pairing in classroom.unfinished]
-        results = {number: ((random.choice([0, 1, None]),), True) for number in numbers}
-        classroom = set_results(classroom, results)
+        classroom = decide(classroom, {number: random.choice([0, 1, None]) for number in numbers})
     met = [frozenset((pairing.first, pairing.second)) for pairing in classroom.pairings]
     assert len(met) == len(set(met))
