@@ -22,7 +22,7 @@ def start(rules: Rules) -> Table:
 
 @settings(max_examples=examples(200), deadline=None)
 @given(any_rules())
-def test_the_openings_that_are_said_to_win_are_those_that_win(rules: Rules) -> None:
+def test_named_winning_openings_are_those_that_win(rules: Rules) -> None:
     analysis = analyse_table(start(rules), SLOW)
     text = " ".join(describe_start(analysis, "block"))
     game = Game(rules)
@@ -60,7 +60,7 @@ def test_dull_games_get_advice(rules: Rules, advice: str) -> None:
     assert bool(text) == bool(advice)
 
 
-def test_what_is_not_found_out_is_not_guessed() -> None:
+def test_unsolved_start_is_not_guessed() -> None:
     analysis = analyse_table(start(Rules(blocks=range(1, 41), target=400)), seconds=0.01)
     assert [*describe_start(analysis, "block")] == [analysis.verdict]
     assert suggest_changes(analysis, "block") == ""

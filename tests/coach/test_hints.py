@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from random import Random
+from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import example, given, settings
@@ -24,44 +23,19 @@ from number_tower.coach.sentences import (
     load_texts,
     name_idea,
 )
-from number_tower.engine import catalogue
+from number_tower.engine import catalogue, record
 from number_tower.engine.table import Table
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.words.voice import get_voice
 from support.claims import ME, YOU, Claim, check_details, check_sentence, require_idea
 from support.command import run_tower
-from support.game_tree import Key, Tree, make_key
+from support.game_tree import Tree, list_reachable
+from support.rulesets import sample_positions
 from support.sizes import THOROUGH, examples, size
 from support.strategies import any_game, any_rules
 
 pytestmark = pytest.mark.slow
-
-
-def list_reachable(rules: Rules) -> Iterator[Position]:
-    """Yield every position that can be reached, those with the same future once."""
-    start = Position.start(rules)
-    seen: set[Key] = {make_key(start)}
-    waiting = [start]
-    while waiting:
-        position = waiting.pop()
-        if position.outcome is None:
-            yield position
-        for block in position.legal:
-            after = position.place(block)
-            if make_key(after) not in seen:
-                seen.add(make_key(after))
-                waiting.append(after)
-
-
-def sample_positions(rules: Rules, games: int) -> Iterator[Position]:
-    """Yield the positions of random games."""
-    rng = Random(1)  # noqa: S311 - play, not secrets
-    for _ in range(games):
-        game = Game(rules, rng.randrange(2))
-        while game.outcome is None:
-            yield game.position
-            game = game.play(rng.choice(game.legal))
 
 
 def check_position(tree: Tree, solution: Solution, *, plies: bool = True) -> Counter[str]:
@@ -155,7 +129,11 @@ EXPECTED = {
 def test_every_reason_is_true(name: str) -> None:
     rules = nt.rules(name)
     everything = THOROUGH and name != "race"
-    positions = list_reachable(rules) if everything else sample_positions(rules, size(40, 150))
+    positions = (
+        (position for position in list_reachable(Position.start(rules)) if position.legal)
+        if everything
+        else sample_positions(rules, size(40, 150))
+    )
     assert check_positions(rules, positions) >= set(EXPECTED[name].split())
 
 
@@ -283,29 +261,17 @@ def test_coach_has_words_for_every_kind_and_no_others() -> None:
     assert ideas - {"more", "unknown", "unhelpful", "helpful"} == parts
 
 
-RISING = Rules(range(1, 51), fit="ascending", step=1, stuck="skips")
-LEVEL = Rules((1, 2, 4), supply="own", towers="own")
-
-
 @pytest.mark.parametrize(
-    ("rules", "moves", "block"),
+    "line",
     [
-        (nt.rules("climb"), (7,), 12),
-        (nt.rules("climb"), (7,), 11),
-        (nt.rules("factor"), (), 4),
-        (nt.rules("draft"), (), 9),
-        (nt.rules("summit"), (9,), 6),
-        (nt.rules("summit"), (3,), 7),
-        (nt.rules("summit", target=100), (1,), 9),
-        (nt.rules("race"), (), 9),
-        (LEVEL, (1, 2), 2),
-        (RISING, (), 1),
+        *("climb:7,12", "climb:7,11", "factor:4", "draft:9", "summit:9,6", "summit:3,7", "race:9"),
+        *("summit(target=100):1,9", "rules(blocks=1,2,4,supply=own,towers=own):1,2,2"),
+        "rules(blocks=1-50,fit=ascending,step=1,stuck=skips):1",
     ],
 )
-def test_reason_is_as_recorded(
-    rules: Rules, moves: tuple[int, ...], block: int, snapshot: SnapshotAssertion
-) -> None:
-    reason = explain_move(nt.solve(Game(rules, 0, moves)), block)
+def test_reason_for_the_last_move_is_as_recorded(line: str, snapshot: SnapshotAssertion) -> None:
+    game = record.from_line(line).game
+    reason = explain_move(nt.solve(game.undo()), game.moves[-1])
     assert format_sentence(reason, "Ben", "block") == snapshot
 
 

@@ -1,4 +1,4 @@
-"""Puzzles: one winning move each, the same for the same seed, harder by the grade.
+"""Puzzles: one winning move, the same for the same seed, harder by the grade.
 
 They are also played at a keyboard.
 """
@@ -32,7 +32,7 @@ from number_tower.engine import catalogue, record
 from number_tower.engine.catalogue import Rulebook
 from number_tower.players import make_player
 from number_tower.solve import jit
-from number_tower.terminal.cli.commands import puzzle as puzzling
+from number_tower.terminal.cli.commands import puzzle as puzzle_command
 from number_tower.terminal.cli.commands.puzzle import MAX_LINE, find_line
 from number_tower.terminal.cli.errors import (
     FAILED,
@@ -47,7 +47,7 @@ from number_tower.terminal.cli.errors import (
 from number_tower.terminal.cli.main import create_parser
 from number_tower.terminal.cli.question import QUESTION_COMMANDS, QuestionDialogue
 from number_tower.terminal.cli.terminal import Terminal
-from support.game_tree import Tree, make_key
+from support.game_tree import Tree, list_reachable, make_key
 from support.plain import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
@@ -56,21 +56,25 @@ pytestmark = pytest.mark.slow
 
 NAMES = catalogue.list_names()
 MONDAY = date(2026, 11, 16)
-LARGER = {
-    "draft(target=21)": nt.rules("draft", target=21),
-    "draft(blocks=1-12,target=21)": nt.rules("draft", blocks="1-12", target=21),
-    "summit(target=30)": nt.rules("summit", target=30),
-    "factor(blocks=1-16)": nt.rules("factor", blocks="1-16"),
-}
-LARGE = {
-    "draft(blocks=1-20,target=60)": nt.rules("draft", blocks="1-20", target=60),
-    "factor(blocks=1-300)": nt.rules("factor", blocks="1-300"),
-    "climb(blocks=1-1000)": nt.rules("climb", blocks="1-1000"),
-    "race(blocks=1-1000,target=5000)": nt.rules("race", blocks="1-1000", target=5000),
-}
+
+
+def parse_rules(*lines: str) -> dict[str, Rules]:
+    """Return the rules of games with options by their lines."""
+    return {line: record.from_line(f"{line}:").game.rules for line in lines}
+
+
+LARGER = parse_rules(
+    "draft(target=21)", "draft(blocks=1-12,target=21)", "summit(target=30)", "factor(blocks=1-16)"
+)
+LARGE = parse_rules(
+    "draft(blocks=1-20,target=60)",
+    "factor(blocks=1-300)",
+    "climb(blocks=1-1000)",
+    "race(blocks=1-1000,target=5000)",
+)
 NONE = {
     "nobody can win": Rules(stuck="skips"),
-    "nobody can win, and there is much to look at": Rules(
+    "nobody can win, after many positions": Rules(
         range(1, 40), supply="own", fit="related", stuck="skips"
     ),
     "one block": Rules((3,)),
@@ -163,17 +167,10 @@ def test_puzzle_of_a_large_game_has_one_winning_move(name: str) -> None:
 def test_small_game_has_no_puzzle_that_is_missed(name: str) -> None:
     tree = Tree(nt.rules(name))
     puzzles = {reduce_position(puzzle.game.position) for puzzle in find_all(name)}
-    seen, waiting = set(), [tree.start]
-    while waiting:
-        position = waiting.pop()
-        if make_key(position) in seen or not position.legal:
-            continue
-        seen.add(make_key(position))
-        waiting += map(position.place, position.legal)
+    for position in list_reachable(tree.start):
         wins = [tree.evaluate_move(position, block).value for block in position.legal].count(1)
         is_puzzle = len(position.legal) > 1 and wins == 1
-        assert is_puzzle == (reduce_position(position) in puzzles)
-    assert seen
+        assert is_puzzle == (bool(position.legal) and reduce_position(position) in puzzles)
 
 
 @given(any_rules(most_blocks=5), st.data())
@@ -260,7 +257,7 @@ def test_puzzles_without_a_grade_are_spread_over_all_grades() -> None:
 
 
 def check_falling_rates(puzzles: list[Puzzle]) -> None:
-    """Check that the second level solves fewer puzzles of each higher grade."""
+    """Check that the second level solves fewer puzzles of every higher grade."""
     rates = []
     for grade in GRADES:
         of_grade = [puzzle for puzzle in puzzles if puzzle.grade == grade]
@@ -320,7 +317,7 @@ def run_puzzle(call: str, terminal: Terminal) -> int:
     """Call `tower puzzle`; return its exit status."""
     arguments = create_parser(["puzzle"]).parse_args(["puzzle", *shlex.split(call)])
     try:
-        puzzling.run(arguments, terminal)
+        puzzle_command.run(arguments, terminal)
     except PlayStoppedError as error:
         print_error(str(error))
         return error.code
@@ -361,7 +358,7 @@ def test_question_with_more_tries_is_asked_again() -> None:
         (("skip", "", "^C"), INTERRUPTED, "stopped. Solved 0 of 1, best streak 0"),
     ],
 )
-def test_run_that_stops_tells_its_score(
+def test_run_that_stops_shows_its_score(
     typed: tuple[str, ...], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_puzzle("race --seed 1", TypingTerminal(*typed)) == code

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from random import Random
 
 import pytest
 
 import number_tower as nt
-from number_tower import Game, Position
+from number_tower import Game
 from number_tower.coach.hints import hint
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import (
@@ -24,6 +24,7 @@ from number_tower.coach.sentences import (
 from number_tower.solve.solution import Solution
 from support.claims import require_idea
 from support.command import GOLDEN, run_tower
+from support.rulesets import sample_positions
 from support.sizes import size
 
 GAMES = ("climb", "draft", "factor", "race", "summit")
@@ -42,18 +43,6 @@ _ENTRY = r"\d+(?:-\d+)?(?: (?:with \d+|and \d+|needs none|\([^)]*\)))?"
 LISTS = re.compile(rf"{_ENTRY}(?:(?:,| \+) (?:{_ENTRY}|and so on))+")
 
 
-def random_positions(name: str, count: int) -> Iterator[Position]:
-    """Different positions of random games."""
-    rng, seen = Random(7), set[Position]()  # noqa: S311 - play, not secrets
-    while len(seen) < count:
-        game = Game(nt.rules(name), rng.randrange(2))
-        while game.outcome is None:
-            if game.position not in seen and len(seen) < count:
-                seen.add(game.position)
-                yield game.position
-            game = game.play(rng.choice(game.legal))
-
-
 def split_sentences(text: str) -> list[str]:
     return re.split(r"(?<=[.!?]) ", text)
 
@@ -64,7 +53,7 @@ def count_words(sentence: str) -> int:
 
 
 def list_texts(solution: Solution) -> Iterator[tuple[str, Reason | None]]:
-    """Everything that is said about a position, with the reason that it gives."""
+    """Yield every text about a position, with the reason that it gives."""
     move = hint(solution)
     yield move.nudge("Number Block"), None
     yield move.name_move(), None
@@ -82,39 +71,41 @@ def check_lengths(text: str) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_sentences_are_short_and_have_their_numbers(name: str) -> None:
-    whole = nt.solve(Game(nt.rules(name)))
-    for position in random_positions(name, size(40, 400)):
+    rules, number = nt.rules(name), size(40, 400)
+    whole = nt.solve(Game(rules))
+    for position in islice(dict.fromkeys(sample_positions(rules, number)), number):
         solution = whole.of(position)
         for text, reason in list_texts(solution):
             check_lengths(text)
             assert len(split_sentences(text)) <= MOST_SENTENCES, text
             assert not NAMES_OF_IDEAS.search(text), text
             if reason is not None:
-                assert_numbers_are_told(reason, text)
+                check_numbers(reason, text)
             else:
                 assert not re.search(r"\bround", text), text
         for block in position.legal:
             check_lengths(format_details(explain_move(solution, block), opponent="Player 2"))
 
 
-UNTOLD = {"towers", "target", "moves", "movers", "way", "rounds", "whole", "modulus", "step"} | {
-    *("last", "spare")
+OPTIONAL_FACTS = {
+    *("towers", "target", "moves", "movers", "way", "rounds", "whole", "modulus", "step", "last"),
+    "spare",
 }
 """Facts that texts may leave out."""
 
 
-def assert_numbers_are_told(reason: Reason, text: str) -> None:
+def check_numbers(reason: Reason, text: str) -> None:
     """What a reason counts stands in its text, here and in the reason that it refers to."""
     numbers = set(re.findall(r"\d+", text))
     assert str(reason.block) in numbers
     facts = dict(reason.facts)
     if reason.because is not None and reason.kind not in {"forced", "threat_or"}:
-        assert_numbers_are_told(reason.because, text)
+        check_numbers(reason.because, text)
     if reason.kind in {"exact", "stuck"}:
         facts = {"target": facts["target"]} if reason.kind == "exact" else {}
     for key, value in facts.items():
         if isinstance(value, int) and (
-            key not in UNTOLD or reason.kind in {"multiple", "made_up_again"}
+            key not in OPTIONAL_FACTS or reason.kind in {"multiple", "made_up_again"}
         ):
             assert str(value) in numbers, (key, value, text)
 
@@ -134,17 +125,17 @@ def test_no_idea_is_named_before_it_is_introduced(name: str, call: str) -> None:
     command, *options = call.split()
     done = run_tower(command, name, *options, typed=typed)
     assert expected in done.stdout
-    assert_introduced(done.stdout)
+    check_introductions(done.stdout)
 
 
 @pytest.mark.parametrize(
     "path", sorted((GOLDEN / "review").glob("*.txt")), ids=lambda path: path.stem
 )
 def test_no_review_names_an_idea_before_it_is_introduced(path: Path) -> None:
-    assert_introduced(path.read_text(encoding="utf-8"))
+    check_introductions(path.read_text(encoding="utf-8"))
 
 
-def assert_introduced(text: str) -> None:
+def check_introductions(text: str) -> None:
     """Check that no line before the one that introduces an idea names it.
 
     The line right before may speak of rounds.

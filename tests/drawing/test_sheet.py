@@ -1,4 +1,4 @@
-"""Sheets for playing on paper: the rules, each block as often as needed, a track for the height."""
+"""Sheets for playing on paper: the rules, enough of every block, a track for the height."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from html import unescape
 
 import pytest
 from hypothesis import given, settings
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Rules
 from number_tower.drawing.sheet import GAMES, MAX_BLOCKS, SheetError, draw_sheet
@@ -29,7 +30,7 @@ def find_part(page: str, name: str) -> str:
 
 
 def count_blocks(page: str) -> Counter[tuple[str, str]]:
-    """Return how often each block is there, by its player."""
+    """Count the copies of every block, by its player."""
     return Counter(re.findall(r'class="block(?: seat-)?(\d?)" data-block="(\d+)"', page))
 
 
@@ -73,41 +74,29 @@ def test_sheet_with_a_far_target_has_boxes_for_heights() -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "underlined"),
-    [
-        ("1-9", ["6", "9"]),
-        ("1-8", []),
-        ("16,18,61,81,91", ["16", "18", "81", "91"]),
-        ("69,88,96", []),
-    ],
+    [("1-9", "6 9"), ("1-8", ""), ("16,18,61,81,91", "16 18 81 91"), ("69,88,96", "")],
 )
 def test_numbers_that_read_as_others_upside_down_are_underlined(
-    numbers: str, underlined: list[str]
+    numbers: str, underlined: str
 ) -> None:
     page = draw(Rules().replace({"blocks": numbers}))
-    assert re.findall(r'class="turned">(\d+)<', page) == underlined
-
-
-ENDLESS = Rules(range(1, 4), "endless", target=12)
+    assert re.findall(r'class="turned">(\d+)<', page) == underlined.split()
 
 
 @pytest.mark.parametrize(
-    ("rules", "counts", "text"),
+    "rules",
     [
-        (ENDLESS, [4, 6, 12], "Take what you like. 1 1"),
-        (Rules(range(1, 7), "endless", "own", "ascending"), [2] * 6, "Take what you like. 1 1"),
-        (
-            Rules(range(1, 10), "endless", target=1000),
-            [6] * 9,
-            "Take what you like. If one runs out, print this page once more.",
-        ),
+        Rules(range(1, 4), "endless", target=12),
+        Rules(range(1, 7), "endless", "own", "ascending"),
+        Rules(range(1, 10), "endless", target=1000),
     ],
+    ids=["one tower", "two towers", "far target"],
 )
 def test_endless_blocks_are_printed_as_often_as_a_game_can_use_them(
-    rules: Rules, counts: list[int], text: str
+    rules: Rules, snapshot: SnapshotAssertion
 ) -> None:
     page = draw(rules)
-    assert sorted(count_blocks(page).values()) == counts
-    assert find_part(page, "set").startswith(text)
+    assert find_part(page, "set") == snapshot
 
 
 @pytest.mark.parametrize("supply", ["own", "shared", "endless"])

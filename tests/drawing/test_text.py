@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from rich.cells import cell_len
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Table, rules
 from number_tower.drawing.text import write_sample, write_towers
@@ -28,35 +30,18 @@ def test_drawing_of_any_game_stays_in_its_space(game: Game) -> None:
         assert write_sample(game, width)
 
 
-def test_upright_towers_are_as_high_as_their_blocks_count() -> None:
-    lines = write("draft", 9, 8, 6)
-    assert sum("[" in line for line in lines) == 15
-    assert sum("(" in line for line in lines) == 8
-    assert lines[0].startswith(" 15 ╞")
-    assert lines[-2].split() == ["Ann", "Ben"]
-    assert "height 15 of 15" in lines[-1]
-
-
-def test_edges_say_whose_block_it_is() -> None:
-    tower = write("summit", 5, 4)
-    assert any("[      5      ]" in line for line in tower)
-    assert any("(      4      )" in line for line in tower)
-    assert "height 9 of 20   [] Ann  () Ben" in tower[-1]
-
-
-def test_towers_lie_where_they_do_not_fit_upright() -> None:
-    lines = write("draft", 9, 8, height=10)
-    assert lines[:2] == ["Ann, height 9 of 15", f"|[{'9':_^34}]{'·' * 24}|"]
-    assert lines[-1].endswith("15 target")
-
-
-def test_without_heights_the_numbers_are_a_list_with_what_may_follow() -> None:
-    lines = write("climb", 7, 10)
-    assert lines[0] == "May follow: 11-15"
-    assert lines[2:] == ["  2. (10)  Ben", "  1. [7]  Ann"]
-    lines = write("climb", *range(1, 31))
-    assert lines[0] == "On top: 30"
-    assert lines[-1] == "     and 5 below"
+@pytest.mark.parametrize(
+    ("name", "moves", "height"),
+    [
+        *(("draft", (9, 8, 6), 30), ("summit", (5, 4), 30), ("draft", (9, 8), 10)),
+        *(("climb", (7, 10), 30), ("climb", tuple(range(1, 31)), 30)),
+    ],
+    ids=["upright", "one tower", "lying", "list", "long list"],
+)
+def test_towers_are_drawn_as_recorded(
+    name: str, moves: tuple[int, ...], height: int, snapshot: SnapshotAssertion
+) -> None:
+    assert "\n".join(write(name, *moves, height=height)) == snapshot
 
 
 def test_letters_that_take_two_columns_are_counted_as_two() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Rules
 from number_tower.drawing import towers
@@ -78,13 +79,10 @@ def test_upper_blocks_of_a_long_tower_are_drawn_and_the_rest_counted() -> None:
     assert scaled.base == pytest.approx(scaled.blocks[0].y + scaled.blocks[0].height, abs=1)
 
 
-def test_description_names_height_and_blocks() -> None:
-    ann, ben = towers.draw_towers(play(9, 8, towers="own", target=15), NAMES)
-    assert ann.description == "Ann's tower, height 9 of 15: 9"
-    assert ben.description == "Ben's tower, height 8 of 15: 8"
-    assert draw_one().description == "The tower, empty"
+def test_description_names_height_and_blocks(snapshot: SnapshotAssertion) -> None:
+    both = towers.draw_towers(play(9, 8, towers="own", target=15), NAMES)
     long = draw_one(*range(1, 31), blocks=range(1, 101), fit="ascending")
-    assert long.description.startswith("The tower, top 30: 18 more below, then 19, 20")
+    assert [tower.description for tower in (*both, draw_one(), long)] == snapshot
 
 
 def test_two_towers_hold_the_blocks_of_their_owners() -> None:

@@ -1,4 +1,4 @@
-"""Each game's whole tree, counted by the engine, against numbers kept as data."""
+"""The whole tree of every game, counted by the engine, against recorded numbers."""
 
 from __future__ import annotations
 

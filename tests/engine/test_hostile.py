@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,53 +66,33 @@ def test_huge_rule_file_is_refused_in_one_printable_line(
     check_rule_file(tmp_path, start + "".join(f"k{n} = 1{end}" for n in range(1_000_000)))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[rules]\nblocks = [" + "1, " * 1_000_000 + "]",
-        "[rules]\nblocks = '1-1000000000000000000'",
-        "[rules]\nblocks = '" + "1-2," * 4_000 + "3'",
-        "[rules]\nopening = '1-1000000000000'",
-        "a" + ".a" * 30_000 + " = 1",
-        "[" + "a ." * 20_000 + "a]",
-        "x = " + "[" * 30_000 + "]" * 30_000,
-        "[rules]\ntarget = 1" + "0" * 5_000,
-        "[rules]\nfit = '" + "x" * 15_000 + "'",
-        '[rules]\nfit = "\\u001b]0;owned\\u0007"',
-        '"\\u001b[2J" = 1\n[rules]',
-        '[rules]\n"\\u001b[2J" = 1',
-        '[rules]\n[voice]\n"\\u001b[2J" = "x"',
-        '[rules]\n[voice]\nstart = "\\u001b[2J"',
-        '[rules]\n[voice]\nplayers = ["\\u001b[2J", "B"]',
-        '[rules]\n[voice]\nnoun = "\\u202e"',
-        '[rules]\n[voice]\nprompt = "\\r"',
-        "\x00",
-    ],
-    ids=range(18),
-)
+HOSTILE_RULE_FILES = [
+    *("[rules]\nblocks = [" + "1, " * 1_000_000 + "]", "[rules]\nfit = '" + "x" * 15_000 + "'"),
+    *("[rules]\nblocks = '1-1000000000000000000'", "[rules]\nblocks = '" + "1-2," * 4_000 + "3'"),
+    *("[rules]\nopening = '1-1000000000000'", "[rules]\ntarget = 1" + "0" * 5_000, "\x00"),
+    *("a" + ".a" * 30_000 + " = 1", "[" + "a ." * 20_000 + "a]", "x = " + "[" * 30_000),
+    *('[rules]\nfit = "\\u001b]0;owned\\u0007"', '"\\u001b[2J" = 1\n[rules]'),
+    *('[rules]\n"\\u001b[2J" = 1', '[rules]\n[voice]\n"\\u001b[2J" = "x"'),
+    *('[rules]\n[voice]\nstart = "\\u001b[2J"', '[rules]\n[voice]\nprompt = "\\r"'),
+    *('[rules]\n[voice]\nplayers = ["\\u001b[2J", "B"]', '[rules]\n[voice]\nnoun = "\\u202e"'),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE_RULE_FILES, ids=range(len(HOSTILE_RULE_FILES)))
 def test_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, text: str) -> None:
     check_rule_file(tmp_path, text)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"names": ["\x1b]0;owned\x07", "B"]},
-        {"names": ["A", "B\u202e"]},
-        {"names": ["A\nPlayer B wins!", "B"]},
-        {"names": [["A"], {}]},
-        {"game": "\x1b[2J"},
-        {"game": "../../etc/passwd\x00"},
-        {"rules": {"blocks": "1-999999999999"}},
-        {"rules": {"\x1b[2J": 1}},
-        {"moves": [[[]]]},
-        {"moves": [1e308]},
-        {"result": {"winner": "\x1b[2J", "reason": "\x1b[2J"}},
-        {"number_tower": "\x1b[2J"},
-        {"number_tower": [[[[]]]]},
-    ],
-    ids=range(13),
-)
+HOSTILE_CHANGES: list[dict[str, Any]] = [
+    *({"names": ["\x1b]0;owned\x07", "B"]}, {"names": ["A", "B\u202e"]}, {"names": [["A"], {}]}),
+    *({"names": ["A\nPlayer B wins!", "B"]}, {"game": "\x1b[2J"}, {"game": "../etc/passwd\x00"}),
+    *({"rules": {"blocks": "1-999999999999"}}, {"rules": {"\x1b[2J": 1}}, {"moves": [[[]]]}),
+    *({"moves": [1e308]}, {"result": {"winner": "\x1b[2J", "reason": "\x1b[2J"}}),
+    *({"number_tower": "\x1b[2J"}, {"number_tower": [[[[]]]]}),
+]
+
+
+@pytest.mark.parametrize("change", HOSTILE_CHANGES, ids=range(len(HOSTILE_CHANGES)))
 def test_hostile_record_is_refused_in_one_printable_line(
     tmp_path: Path, change: dict[str, object]
 ) -> None:

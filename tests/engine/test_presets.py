@@ -8,26 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 import number_tower as nt
 from number_tower import RuleFileError, Rules, RulesError, UnknownPresetError
 from number_tower.engine import catalogue
-from number_tower.engine.catalogue import Preset, load
+from number_tower.engine.catalogue import Preset, Rulebook
+from support.refusals import describe_refusals, parse_rule_file, refuse_rule_file
 from support.sizes import examples
 from support.strategies import any_rules
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "mygame.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def refuse(folder: Path, text: str) -> RuleFileError:
-    with pytest.raises(RuleFileError) as refused:
-        load(write(folder, text))
-    return refused.value
-
 
 PRESETS = """
 options = ["target", "blocks", "opening"]
@@ -43,8 +32,8 @@ opening = "1-3"
 """
 
 
-def test_rule_file_can_have_presets(tmp_path: Path) -> None:
-    book = load(write(tmp_path, PRESETS))
+def test_rule_file_can_have_presets() -> None:
+    book = parse_rule_file(PRESETS)
     about = "A longer game. It takes some time."
     assert book.presets == {
         "long": Preset("long", {"target": 30, "blocks": "1-12"}, about),
@@ -56,128 +45,67 @@ def test_rule_file_can_have_presets(tmp_path: Path) -> None:
 
 
 def test_options_override_those_of_a_preset(tmp_path: Path) -> None:
-    path = write(tmp_path, PRESETS)
+    path, book = tmp_path / "mygame.toml", parse_rule_file(PRESETS)
+    path.write_text(PRESETS)
     assert catalogue.choose(path, preset="long").rules == Rules(range(1, 13), target=30)
-    assert catalogue.choose(path, {"target": 20}, preset=" Long").rules == Rules(
+    assert catalogue.choose(book, {"target": 20}, preset=" Long").rules == Rules(
         range(1, 13), target=20
     )
-    assert catalogue.choose(load(path), {"blocks": "1-5"}, preset="low-start").rules == Rules(
+    assert catalogue.choose(book, {"blocks": "1-5"}, preset="low-start").rules == Rules(
         range(1, 6), target=15, opening=range(1, 4)
     )
     assert nt.rules(path, preset="low-start", opening="2") == Rules(target=15, opening=[2])
 
 
 @pytest.mark.parametrize(
-    ("text", "preset", "problem"),
+    ("source", "preset", "problem"),
     [
-        (PRESETS, "lnog", r"mygame has no preset 'lnog'; it has long, low-start; did you mean"),
-        ("[rules]\n", "long", "there are no presets for mygame"),
-        (None, "long", "there are no presets for rules"),
+        (parse_rule_file(PRESETS), "lnog", "'lnog'; it has long, low-start; did you mean"),
+        (parse_rule_file("[rules]\n"), "long", "there are no presets for mygame"),
+        (Rules(), "long", "there are no presets for rules"),
     ],
 )
-def test_unknown_preset_is_refused(
-    tmp_path: Path, text: str | None, preset: str, problem: str
-) -> None:
-    source = Rules() if text is None else write(tmp_path, text)
+def test_unknown_preset_is_refused(source: Rulebook | Rules, preset: str, problem: str) -> None:
     with pytest.raises(UnknownPresetError, match=problem) as refused:
         catalogue.choose(source, preset=preset)
     assert refused.value.field == "preset"
 
 
-@pytest.mark.parametrize(
-    ("presets", "key", "problem"),
-    [
-        ("presets = 3", "presets", "expected tables such as [presets.deep]; got 3"),
-        ("presets.deep = 3", "presets.deep", "expected a table of options"),
-        (
-            "presets.Deep.target = 9",
-            "presets.Deep",
-            "small letters, digits and hyphens, such as deep; got 'Deep'",
-        ),
-        ('presets."a\\u001bb".target = 9', "presets.a\\x1bb", "small letters, digits and hyphens"),
-        (f"presets.{'x' * 21}.target = 9", f"presets.{'x' * 21}", "at most 20"),
-        ("presets.a--b.target = 9", "presets.a--b", "small letters"),
-        (
-            "presets.deep = {}",
-            "presets.deep",
-            "expected at least one option (target, blocks, opening)",
-        ),
-        ("presets.deep.about = 'long'", "presets.deep", "expected at least one option"),
-        ("presets.deep = {target = 9, about = 3}", "presets.deep.about", "expected text; got 3"),
-        (
-            'presets.deep = {target = 9, about = "\\u001b[2J"}',
-            "presets.deep.about",
-            "without control characters",
-        ),
-        (
-            "presets.deep.target = 'high'",
-            "presets.deep.target",
-            "expected a whole number from 1 to",
-        ),
-        (
-            "presets.deep.targt = 9",
-            "presets.deep.targt",
-            "unknown; expected target, blocks, opening, about; did you mean",
-        ),
-        (
-            "presets.deep = {target = 9, fit = 'any'}",
-            "presets.deep.fit",
-            "unknown; expected target",
-        ),
-        (
-            "presets.deep.hidden = true",
-            "presets.deep.hidden",
-            "unknown; expected target",
-        ),
-        ("presets.deep.blocks = '5-1'", "presets.deep.blocks", "expected the smaller number first"),
-        (
-            "presets.deep.opening = '12'",
-            "presets.deep.opening",
-            "expected blocks of this game (1-9); got 12",
-        ),
-        ("presets.deep = {blocks = '1-5', opening = '6'}", "presets.deep.opening", "(1-5); got 6"),
-        (
-            "".join(f"presets.p{n}.target = 9\n" for n in range(21)),
-            "presets",
-            "expected at most 20 presets; got 21",
-        ),
-    ],
-)
-def test_a_wrong_preset_is_refused_by_key_and_what_was_expected(
-    tmp_path: Path, presets: str, key: str, problem: str
-) -> None:
-    error = refuse(tmp_path, f"{presets}\n[rules]\ntarget = 15\n")
-    assert [wrong for wrong, _ in error.mistakes] == [key]
-    assert problem in error.problem
-    assert str(error).isprintable()
+WRONG_PRESETS = [
+    "presets = 3",
+    "presets.deep = 3",
+    "presets.Deep.target = 9",
+    'presets."a\\u001bb".target = 9',
+    f"presets.{'x' * 21}.target = 9",
+    "presets.a--b.target = 9",
+    "presets.deep = {}",
+    "presets.deep.about = 'long'",
+    "presets.deep = {target = 9, about = 3}",
+    'presets.deep = {target = 9, about = "\\u001b[2J"}',
+    "presets.deep.target = 'high'",
+    "presets.deep.targt = 9",
+    "presets.deep = {target = 9, fit = 'any'}",
+    "presets.deep.hidden = true",
+    "presets.deep.blocks = '5-1'",
+    "presets.deep.opening = '12'",
+    "presets.deep = {blocks = '1-5', opening = '6'}",
+    "".join(f"presets.p{number}.target = 9\n" for number in range(21)),
+]
+ENDLESS = "blocks = [4, 8]\nsupply = 'endless'\nfit = 'unrelated'\nopening = [4]\n"
+FILES_WITH_A_WRONG_PRESET = [
+    *(f"{presets}\n[rules]\ntarget = 15\n" for presets in WRONG_PRESETS),
+    "[rules]\n[presets.deep]\ntarget = 9\n",
+    "options = []\n[rules]\n[presets.deep]\nabout = 'x'\n",
+    "[rules]\nopening = '7-9'\n[presets.small]\nblocks = '1-5'\n",
+    f"[rules]\n{ENDLESS}[presets.odd]\nblocks = [4, 6]\n",
+]
 
 
-ENDS = "blocks = [4, 8]\nsupply = 'endless'\nfit = 'unrelated'\nopening = [4]\n"
+def test_wrong_preset_is_refused_by_key_and_what_was_expected(snapshot: SnapshotAssertion) -> None:
+    assert describe_refusals(parse_rule_file, FILES_WITH_A_WRONG_PRESET) == snapshot
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            "[rules]\n[presets.deep]\ntarget = 9\n",
-            "presets.deep.target: unknown; expected blocks, opening, about",
-        ),
-        (
-            "options = []\n[rules]\n[presets.deep]\nabout = 'x'\n",
-            "this game takes none",
-        ),
-        (
-            "[rules]\nopening = '7-9'\n[presets.small]\nblocks = '1-5'\n",
-            "the game's own opening does not fit that, so give opening here too",
-        ),
-        (f"[rules]\n{ENDS}[presets.odd]\nblocks = [4, 6]\n", "presets.odd: supply: with endless"),
-    ],
-)
-def test_preset_against_its_game_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    assert problem in str(refuse(tmp_path, text))
-
-
-def test_mistakes_of_presets_are_reported_with_all_others(tmp_path: Path) -> None:
+def test_mistakes_of_presets_are_reported_with_all_others() -> None:
     text = """
     titel = "x"
     options = ["targt"]
@@ -191,7 +119,7 @@ def test_mistakes_of_presets_are_reported_with_all_others(tmp_path: Path) -> Non
     blocks = "1-x"
     """
     keys = "titel rules.blocks options presets.one.colour presets.one.target presets.two.blocks"
-    assert [key for key, _ in refuse(tmp_path, text).mistakes] == keys.split()
+    assert [key for key, _ in refuse_rule_file(text).mistakes] == keys.split()
 
 
 @given(any_rules(), st.data())

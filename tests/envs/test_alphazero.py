@@ -16,6 +16,7 @@ from number_tower import Position, Rules
 from number_tower.envs import observation
 from number_tower.envs.observation import ObservationEncoder
 from support.command import load_example
+from support.plain import PlainStudy
 
 SMALL = Rules(blocks=range(1, 6), towers="own", fit="descending", target=8, stuck="skips")
 """A game in which the same player can move twice."""
@@ -41,18 +42,13 @@ def settings(alphazero: ModuleType) -> Any:
 
 
 def list_positions(rules: Rules) -> list[Position]:
-    """Return all positions that are not over.
-
-    Of those that look the same to the player to move, it returns only one.
-    """
-    encoder, known, ahead = ObservationEncoder(rules), {}, [Position.start(rules)]
-    while ahead:
-        position = ahead.pop()
-        seen = encoder.encode(position, position.to_move).tobytes()
-        if position.outcome is None and seen not in known:
-            known[seen] = position
-            ahead += map(position.place, position.legal)
-    return list(known.values())
+    """Return one of all positions that look the same to the player to move."""
+    encoder = ObservationEncoder(rules)
+    positions = {
+        encoder.encode(position, position.to_move).tobytes(): position
+        for position in PlainStudy(rules).positions
+    }
+    return list(positions.values())
 
 
 def test_small_game_is_learned_to_the_last_position(alphazero: ModuleType, settings: Any) -> None:

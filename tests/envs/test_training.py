@@ -11,10 +11,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from number_tower import Position, Rules
+from number_tower import Rules
 from number_tower.envs import observation, pettingzoo, register
 from number_tower.envs.observation import ObservationEncoder
 from support.command import EXAMPLES, ROOT, load_example, plain_environment
+from support.plain import PlainStudy
 
 SCRIPT = EXAMPLES / "train.py"
 PAGE = (ROOT / "docs/how-to/environments.md").read_text()
@@ -112,15 +113,9 @@ def test_learned_values_are_exact(
     monkeypatch.setattr(train, "CURIOUS", 1.0)
     learner, encoder = train.Learner(1), ObservationEncoder(rules)
     learner.learn(pettingzoo.raw_env(rules), 4000)
-    ahead, seen = [Position.start(rules)], set()
-    while ahead:
-        position = ahead.pop()
-        if position.outcome is not None or position in seen:
-            continue
-        seen.add(position)
+    positions = PlainStudy(rules).positions
+    for position in positions:
         values = learner.table[encoder.encode(position, position.to_move).tobytes()]
-        exact = observation.action_values(position)
         legal = encoder.unpack_mask(position.legal_mask) == 1
-        assert np.array_equal(values[legal], exact[legal])
-        ahead += map(position.place, position.legal)
-    assert len(seen) > 20
+        assert np.array_equal(values[legal], observation.action_values(position)[legal])
+    assert len(positions) > 20

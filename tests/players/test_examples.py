@@ -52,7 +52,7 @@ def list_code(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "language"), [("bot.py", "python"), ("bot.sh", "sh")])
-def test_the_documentation_shows_the_examples_as_they_are(name: str, language: str) -> None:
+def test_documentation_shows_the_examples_as_they_are(name: str, language: str) -> None:
     text = (EXAMPLES / name).read_text()
     assert text in list_code(language)
     assert len(text.splitlines()) <= 10
@@ -66,13 +66,13 @@ def test_every_example_can_be_run_and_is_documented() -> None:
         assert f"`examples/{path.name}`" in pages
 
 
-def test_the_documentation_shows_a_question_and_all_its_keys() -> None:
+def test_documentation_shows_a_question_and_all_its_keys() -> None:
     line = format_question(Game(rules("draft"), moves=(9, 8)))
     assert list_code("json") == [line]
     assert re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE) == list(json.loads(line))
 
 
-def test_the_documented_calls_are_ones_that_the_command_takes() -> None:
+def test_documented_calls_are_ones_that_the_command_takes() -> None:
     calls = re.findall(r"^tower\b.*?(?=  +#|$)", PAGE, re.MULTILINE)
     assert len(calls) > 3
     for call in calls:
@@ -94,7 +94,7 @@ def play_game(program: Program, game: Game, seat: int) -> Game:
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("command", [PYTHON_BOT, SHELL_BOT], ids=["Python", "shell"])
-def test_the_short_bots_play_every_game_to_its_end(command: str, seat: int) -> None:
+def test_short_bots_play_every_game_to_its_end(command: str, seat: int) -> None:
     for played in [*map(rules, catalogue.list_names()), *ODD.values()]:
         game = play_game(Program(command, patience=SLOW), Game(played), seat)
         assert game.outcome is not None
@@ -102,13 +102,13 @@ def test_the_short_bots_play_every_game_to_its_end(command: str, seat: int) -> N
 
 
 @pytest.mark.parametrize("command", [str(EXAMPLES / "bot.py"), SHELL_BOT])
-def test_the_short_bots_run_by_themselves(command: str) -> None:
+def test_short_bots_run_by_themselves(command: str) -> None:
     program = Program(command, patience=SLOW)
     assert program.name == "bot"
     assert play_game(program, Game(rules("draft")), 0).outcome
 
 
-def test_the_python_bot_takes_a_win() -> None:
+def test_python_bot_takes_a_win() -> None:
     program = Program(PYTHON_BOT, patience=SLOW)
     assert program.choose(Game(rules("draft"), moves=(9, 8))) == 6
     program.close()
@@ -183,7 +183,7 @@ def get_forfeit() -> str:
     return str(forfeit.value)
 
 
-def test_a_language_model_plays(server: Server, snapshot: SnapshotAssertion) -> None:
+def test_language_model_plays(server: Server, snapshot: SnapshotAssertion) -> None:
     server.answers = ["9", "I need 6.\n\n**MOVE: 6**"]
     game = Game(rules("draft"))
     with closing(Program(LLM_BOT, patience=SLOW)) as program:
@@ -202,7 +202,7 @@ def test_without_a_key_none_is_sent(server: Server, monkeypatch: pytest.MonkeyPa
     assert server.keys == [None]
 
 
-def test_a_model_that_errs_is_asked_once_more(server: Server) -> None:
+def test_model_that_errs_is_asked_once_more(server: Server) -> None:
     server.answers = ["MOVE: 12", "Sorry. MOVE: 3"]
     assert choose() == 3
     roles = [message["role"] for message in server.asked[1]["messages"]]
@@ -212,7 +212,7 @@ def test_a_model_that_errs_is_asked_once_more(server: Server) -> None:
     )
 
 
-def test_a_model_that_errs_twice_forfeits(server: Server) -> None:
+def test_model_that_errs_twice_forfeits(server: Server) -> None:
     server.answers = ["no idea", "MOVE: 12"]
     assert get_forfeit() == (
         f"{ENDED}twice it named no block that can be placed; its last words were 'MOVE: 12'"
@@ -221,29 +221,25 @@ def test_a_model_that_errs_twice_forfeits(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "body", "reason"),
-    [
-        (401, f"bad key\n{KEY}", "401 Unauthorized: bad key [key]"),
-        (500, "", "500 Internal Server Error:"),
-        (200, "<html>", "with something that is no chat completion"),
-        (200, "[]", "with something that is no chat completion"),
-        (200, '{"choices": []}', "with something that is no chat completion"),
-    ],
+    ("code", "body"),
+    [(401, f"bad key\n{KEY}"), (500, ""), (200, "<html>"), (200, "[]"), (200, '{"choices": []}')],
 )
-def test_an_error_of_the_server_forfeits(server: Server, code: int, body: str, reason: str) -> None:
+def test_error_of_the_server_forfeits(
+    server: Server, code: int, body: str, snapshot: SnapshotAssertion
+) -> None:
     server.answers = [(code, body)]
-    assert get_forfeit() == f"{ENDED}127.0.0.1 answered {reason}"
+    assert get_forfeit() == snapshot
 
 
 @pytest.mark.usefixtures("server")
-def test_a_server_that_does_not_exist_forfeits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_that_does_not_exist_forfeits(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as closed:
         monkeypatch.setenv("LLM_URL", f"http://127.0.0.1:{closed.server_port}")
     assert "llm_bot: 127.0.0.1 gave no answer: [Errno" in get_forfeit()
 
 
 @pytest.mark.parametrize("name", ["LLM_URL", "LLM_MODEL"])
-def test_a_missing_setting_forfeits(
+def test_missing_setting_forfeits(
     server: Server, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "")
@@ -251,47 +247,35 @@ def test_a_missing_setting_forfeits(
     assert server.asked == []
 
 
-@pytest.mark.parametrize(
-    ("reply", "number"),
-    [
-        ("7", 7),
-        ("7.", 7),
-        ("MOVE: 7", 7),
-        ("move 7, which leaves 8", 7),
-        ("**Move:** **7**", 7),
-        ("MOVE: 3? No. MOVE: 7", 7),
-        ("Of 9, 8 and 7 I choose 7.", 7),
-        ("<think>MOVE: 3</think>\nI place 7", 7),
-        ("I place 7 <think>or 3", 7),
-        ("remove 3 and place 7", 7),
-        ("`7`", 7),
-        ("Block #7!", 7),
-        ("7 (with 2.5 in mind)", 7),
-        ("seven", None),
-        ("-7", None),
-        ("x7y", None),
-        ("", None),
-        ("<think>7", None),
-        ("9" * 5000, None),
+REPLIES: dict[int | None, list[str]] = {
+    7: [
+        *("7", "7.", "MOVE: 7", "move 7, which leaves 8", "**Move:** **7**", "`7`", "Block #7!"),
+        *("MOVE: 3? No. MOVE: 7", "Of 9, 8 and 7 I choose 7.", "remove 3 and place 7"),
+        *("<think>MOVE: 3</think>\nI place 7", "I place 7 <think>or 3", "7 (with 2.5 in mind)"),
     ],
-)
-def test_a_move_is_read_from_a_reply(llm_bot: ModuleType, reply: str, number: int | None) -> None:
-    assert llm_bot.chosen(reply) == number
+    None: ["seven", "-7", "x7y", "", "<think>7", "9" * 5000],
+}
 
 
-def test_the_text_of_a_message_may_come_in_parts(llm_bot: ModuleType) -> None:
+@pytest.mark.parametrize("number", REPLIES)
+def test_move_is_read_from_a_reply(llm_bot: ModuleType, number: int | None) -> None:
+    replies = {reply: llm_bot.chosen(reply) for reply in REPLIES[number]}
+    assert replies == dict.fromkeys(replies, number)
+
+
+def test_text_of_a_message_may_come_in_parts(llm_bot: ModuleType) -> None:
     contents = ["7", [{"type": "text", "text": "7"}], None, 8]
     assert [llm_bot.said(content) for content in contents] == ["7", "7", "", "8"]
 
 
-def test_a_very_long_list_is_cut_for_a_model(llm_bot: ModuleType) -> None:
+def test_very_long_list_is_cut_for_a_model(llm_bot: ModuleType) -> None:
     prompt = llm_bot.prompt(json.loads(format_question(Game(Rules(blocks=range(1, 100_001))))))
     assert "199, 200 and 99800 more." in prompt
     assert len(prompt) < 3000
 
 
 @given(game=any_game())
-def test_a_prompt_has_the_legal_blocks_and_the_target(llm_bot: ModuleType, game: Game) -> None:
+def test_prompt_has_the_legal_blocks_and_the_target(llm_bot: ModuleType, game: Game) -> None:
     if game.outcome is None:
         prompt = llm_bot.prompt(json.loads(format_question(game)))
         assert "{" not in prompt

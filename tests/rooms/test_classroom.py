@@ -1,4 +1,4 @@
-"""A class: who may do what, and what follows; whatever happens, nobody plays two games at once."""
+"""A class: the rights of its roles, the results of actions, and never two games for one pupil."""
 
 from __future__ import annotations
 
@@ -55,12 +55,10 @@ def act(classroom: Classroom, action: Action, role: Role = "teacher", seed: int 
     return apply_action(classroom, role, action, Random(seed))  # noqa: S311 - play, not secrets
 
 
-def set_results(
-    classroom: Classroom, results: Mapping[int, tuple[tuple[int | None, ...], bool]]
-) -> Classroom:
-    """Return the class with the winners of some pairings, and whether that decides each of them."""
-    for number, (winners, decided) in results.items():
-        classroom = classroom.change_pairings([number], winners=winners, decided=decided)
+def decide(classroom: Classroom, winners: Mapping[int, int | None]) -> Classroom:
+    """Return the class after the games of these pairings, by number, with these winners."""
+    for number, winner in winners.items():
+        classroom = classroom.change_pairings([number], winners=(winner,), decided=True)
     return classroom
 
 
@@ -82,9 +80,8 @@ def start(count: int = 4, **changed: Any) -> Classroom:
 
 
 def finish(classroom: Classroom) -> Classroom:
-    """Let the first player of each unfinished pairing win."""
-    numbers = [pairing.number for pairing in classroom.unfinished]
-    return set_results(classroom, dict.fromkeys(numbers, ((0,), True)))
+    """Let the first player of every unfinished pairing win."""
+    return decide(classroom, {pairing.number: 0 for pairing in classroom.unfinished})
 
 
 def get_reason(classroom: Classroom, action: Action, role: Role = "teacher") -> str:
@@ -188,11 +185,11 @@ def test_swiss_round_starts_when_the_last_one_is_over() -> None:
 
 def test_free_round_pairs_pupils_who_are_not_playing() -> None:
     classroom = start(6, mode="free")
-    classroom = set_results(classroom, dict.fromkeys((1, 2), ((0,), True)))
+    classroom = decide(classroom, {1: 0, 2: 0})
     after = act(classroom, PairWaiting())
     assert (len(after.pairings), len(after.unfinished)) == (5, 3)
     met = {frozenset((pairing.first, pairing.second)) for pairing in after.pairings}
-    assert len(met) == 5, "nobody meets twice"
+    assert len(met) == 5, "no pair meets twice"
 
 
 def test_rounds_take_the_games_in_turn() -> None:
@@ -217,7 +214,7 @@ def test_odd_pupil_plays_the_computer_if_the_teacher_has_chosen_that() -> None:
     room = classroom.make_room(game)
     assert [seat.kind for seat in room.seats] == ["person", "computer"]
     assert room.seats[1].name == "Computer (easy)"
-    assert set_results(classroom, {game.number: ((1,), True)}).pairings[-1].points == (0.0, 1.0)
+    assert decide(classroom, {game.number: 1}).pairings[-1].points == (0.0, 1.0)
 
 
 def test_pupil_may_be_called_like_the_computer() -> None:
@@ -235,7 +232,7 @@ def test_late_pupil_is_paired_with_the_one_who_sits_out_or_the_computer() -> Non
     assert after.pairings[-1].has_pupil(out.first)
     assert after.pairings[-1].has_pupil(4)
     assert get_reason(after, PairWaiting()) == "not_now"
-    assert get_reason(act(start(2), Join("Dan")), PairWaiting()) == "not_now", "nobody is free"
+    assert get_reason(act(start(2), Join("Dan")), PairWaiting()) == "not_now", "no pupil is free"
     assert act(act(start(2, level="easy"), Join("Dan")), PairWaiting()).pairings[-1].level == "easy"
 
 
@@ -308,7 +305,7 @@ def test_game_and_class_can_be_paused() -> None:
 
 
 def test_unfinished_games_of_an_ended_class_do_not_count() -> None:
-    classroom = act(set_results(start(4), {1: ((0,), True)}), EndClass())
+    classroom = act(decide(start(4), {1: 0}), EndClass())
     assert sorted(standing.points for standing in classroom.standings) == [0.0, 0.0, 0.0, 1.0]
     assert get_reason(classroom, Join("Zoë"), "stranger") == "not_now"
     assert get_reason(classroom, StartRound(2)) == get_reason(classroom, EndClass()) == "not_now"
@@ -322,7 +319,17 @@ def test_rooms_of_a_class_have_its_settings() -> None:
     assert not start(2).make_room(classroom.pairings[0]).hints_allowed
 
 
-# Whatever happens ---------------------------------------------------------------------------------
+# Any actions in any order -------------------------------------------------------------------------
+
+
+ANY_NUMBER = st.integers(1, 9)
+ANY_ACTION: st.SearchStrategy[Action] = st.one_of(
+    st.just(PairWaiting()),
+    st.builds(Join, st.sampled_from(["Hal", "Ida", "Jon", "Kim", "Leo"])),
+    *(st.builds(kind, ANY_NUMBER) for kind in (Leave, Return, Remove, EndAsDraw, Cancel)),
+    st.builds(PairTwo, ANY_NUMBER, ANY_NUMBER),
+    *(st.builds(kind, st.none() | ANY_NUMBER) for kind in (Pause, Resume)),
+)
 
 
 class Lesson(RuleBasedStateMachine):
@@ -337,55 +344,31 @@ class Lesson(RuleBasedStateMachine):
     def begin(self, mode: Any, level: Any, count: int, tie_break: Any) -> None:
         self.classroom = make_class(count, mode=mode, level=level, tie_break=tie_break)
 
-    def attempt(self, action: Action, seed: int = 0) -> None:
+    @rule(action=ANY_ACTION, seed=st.integers(0, 9))
+    def attempt(self, action: Action, seed: int) -> None:
         before = self.classroom
         try:
             self.classroom = act(before, action, seed=seed)
         except ClassroomError:
             assert self.classroom is before
-        if isinstance(action, StartRound) and self.classroom is not before:
-            here = sorted(pupil.number for pupil in before.free)
-            fresh = self.classroom.pairings[len(before.pairings) :]
-            assert list_players(fresh) == here
 
     @rule(seed=st.integers(0, 9))
     def start_round(self, seed: int) -> None:
-        self.attempt(StartRound(self.classroom.round + 1), seed)
-
-    @rule(seed=st.integers(0, 9))
-    def pair_waiting(self, seed: int) -> None:
-        self.attempt(PairWaiting(), seed)
-
-    @rule(name=st.sampled_from(["Hal", "Ida", "Jon", "Kim", "Leo"]))
-    def join(self, name: str) -> None:
-        self.attempt(Join(name))
-
-    @rule(kind=st.sampled_from([Leave, Return, Remove]), pupil=st.integers(1, 9))
-    def change_pupil(self, kind: Any, pupil: int) -> None:
-        self.attempt(kind(pupil))
-
-    @rule(first=st.integers(1, 9), second=st.integers(1, 9))
-    def pair_two(self, first: int, second: int) -> None:
-        self.attempt(PairTwo(first, second))
-
-    @rule(kind=st.sampled_from([EndAsDraw, Cancel, Pause, Resume]), number=st.integers(1, 9))
-    def change_game(self, kind: Any, number: int) -> None:
-        self.attempt(kind(number))
-
-    @rule(kind=st.sampled_from([Pause, Resume]))
-    def change_class(self, kind: Any) -> None:
-        self.attempt(kind())
+        before = self.classroom
+        self.attempt(StartRound(before.round + 1), seed)
+        if self.classroom is not before:
+            fresh = self.classroom.pairings[len(before.pairings) :]
+            assert list_players(fresh) == sorted(pupil.number for pupil in before.free)
 
     @precondition(lambda self: self.classroom.unfinished)
-    @rule(winner=st.sampled_from([0, 1, None]), place=st.integers(0, 9))
-    def finish(self, winner: int | None, place: int) -> None:
+    @rule(winner=st.sampled_from([0, 1, None]), index=st.integers(0, 9))
+    def finish(self, winner: int | None, index: int) -> None:
         unfinished = self.classroom.unfinished
-        self.classroom = set_results(
-            self.classroom, {unfinished[place % len(unfinished)].number: ((winner,), True)}
-        )
+        number = unfinished[index % len(unfinished)].number
+        self.classroom = decide(self.classroom, {number: winner})
 
     @invariant()
-    def nobody_plays_two_games_at_once(self) -> None:
+    def no_pupil_plays_two_games_at_once(self) -> None:
         playing = list_players(self.classroom.unfinished)
         assert len(playing) == len(set(playing))
         assert not {pupil.number for pupil in self.classroom.free} & set(playing)
@@ -436,7 +419,6 @@ def test_swiss_rounds_repeat_no_pair_while_avoidable(
     for number in range(1, min(rounds, (count + 1) // 2) + 1):
         classroom = apply_action(classroom, "teacher", StartRound(number), random)
         numbers = [pairing.number for pairing in classroom.unfinished]
-        results = {number: ((random.choice([0, 1, None]),), True) for number in numbers}
-        classroom = set_results(classroom, results)
+        classroom = decide(classroom, {number: random.choice([0, 1, None]) for number in numbers})
     met = [frozenset((pairing.first, pairing.second)) for pairing in classroom.pairings]
     assert len(met) == len(set(met))

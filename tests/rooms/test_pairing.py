@@ -1,4 +1,4 @@
-"""Pairing: everybody is paired, nobody meets twice or sits out twice while that can be avoided."""
+"""Pairing: every player is paired; no pair and no bye repeats while that can be avoided."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAIRERS = st.sampled_from([pair_swiss, pair_freely])
 
 
 def play(pairs: Sequence[Pair], random: Random) -> list[Encounter]:
-    """Let every pair play; who sits out gets a point."""
+    """Let every pair play; a player who sits out gets a point."""
     return [
         Encounter(*pair, (1.0, 0.0) if pair.second is None else random.choice(RESULTS))
         for pair in pairs
@@ -45,7 +45,7 @@ def list_matchings(players: tuple[int, ...]) -> Iterator[list[tuple[int, int | N
 def count_repeats(
     pairs: Sequence[tuple[int, int | None]], history: Sequence[Encounter]
 ) -> tuple[int, int]:
-    """Return how often the players of these pairs have sat out and met before."""
+    """Return how often the players of these pairs sat out and met before."""
     met = Counter(frozenset((one.first, one.second)) for one in history)
     out = sum(met[frozenset(pair)] for pair in pairs if pair[1] is None)
     return out, sum(met[frozenset(pair)] for pair in pairs if pair[1] is not None)
@@ -53,7 +53,7 @@ def count_repeats(
 
 @st.composite
 def any_history(draw: st.DrawFn, most: int = 7) -> tuple[list[int], list[Encounter]]:
-    """Players, and any encounters among them: some have left since, and some games are not over."""
+    """Players, and any encounters among them, also of players who have left and games not over."""
     everyone = draw(st.lists(st.integers(1, 99), min_size=1, max_size=most + 2, unique=True))
     others = st.none() | st.sampled_from(everyone)
     result = st.none() | st.sampled_from(RESULTS)
@@ -139,24 +139,22 @@ def test_large_class_where_nearly_all_have_met_is_paired() -> None:
     assert sum(count_repeats(pairs, met)) == 34, "only one pair can have the last player"
 
 
+MET = [Encounter(1, 2, (1.0, 0.0))]
+FIVE_MET = [Encounter(one, other, (1.0, 0.0)) for one, other in ((1, 2), (3, 4), (5, None))]
+
+
 @pytest.mark.parametrize(
     ("pair", "players", "met", "last"),
     [
-        (pair_swiss, [1, 2], [Encounter(1, 2, (1.0, 0.0))], [(2, 1)]),
-        (pair_freely, [1, 2], [Encounter(1, 2, (1.0, 0.0))], [(2, 1)]),
-        (
-            pair_swiss,
-            [1, 2, 3, 4, 5],
-            [Encounter(one, other, (1.0, 0.0)) for one, other in ((1, 2), (3, 4), (5, None))],
-            [(2, None), (4, None)],
-        ),
+        *((pair, [1, 2], MET, [(2, 1)]) for pair in (pair_swiss, pair_freely)),
+        (pair_swiss, [1, 2, 3, 4, 5], FIVE_MET, [(2, None), (4, None)]),
         (pair_freely, [9], [], [(9, None)]),
     ],
 )
 def test_last_pair_of_a_round(
     pair: Pairer, players: list[int], met: list[Encounter], last: list[tuple[int, int | None]]
 ) -> None:
-    """Who has begun less often begins; the last player who has not done so yet sits out."""
+    """The player who has begun less often begins; the last player without a bye gets it."""
     assert pair(players, met, Random(3))[-1] in last  # noqa: S311 - likewise
     assert pair([], met, Random(3)) == ()  # noqa: S311 - likewise
 

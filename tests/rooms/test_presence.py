@@ -23,11 +23,11 @@ NOW = 1_000_000.0
         (GONE_AFTER - 0.1, False, "away"), (GONE_AFTER, False, "gone"), (GONE_AFTER, True, "gone"),
     ],
 )  # fmt: skip
-def test_a_player_is_here_then_away_then_gone(
+def test_player_is_here_then_away_then_gone(
     ago: float, presence: Presence, *, hidden: bool
 ) -> None:
     assert judge_presence(Sighting(NOW - ago, hidden), NOW) == presence
 
 
-def test_a_player_who_was_never_seen_is_gone() -> None:
+def test_player_who_was_never_seen_is_gone() -> None:
     assert judge_presence(None, NOW) == "gone"

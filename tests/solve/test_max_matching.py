@@ -45,7 +45,7 @@ def list_fitting(blocks: Sequence[int], fit: str) -> list[Edge]:
 
 
 def decompose_plainly(size: int, edges: Iterable[Edge]) -> tuple[int, list[bool]]:
-    """Give the size of a maximum matching, and which vertices some maximum matching misses."""
+    """Return the size of a maximum matching, and which vertices a maximum matching can miss."""
     beside = [0] * size
     for one, other in edges:
         beside[one] |= 1 << other
@@ -120,7 +120,7 @@ def from_a_greedy_matching(size: int, edges: Iterable[Edge]) -> Decomposition:
 
 
 def from_a_poor_matching(size: int, edges: Sequence[Edge]) -> Decomposition:
-    """Take whatever pair comes first, as long as it can be taken, and begin from there."""
+    """Begin with the first pairs that can be taken."""
     partner = [-1] * size
     for one, other in edges:
         if partner[one] < 0 and partner[other] < 0:

@@ -1,11 +1,11 @@
-"""What positions are worth: every method against the plain search and the numbers kept as data."""
+"""What positions are worth: every method against the plain search and the recorded numbers."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import count, pairwise
 from typing import Any
 from unittest.mock import patch
@@ -13,6 +13,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 import number_tower as nt
 from number_tower import Game, NotSolvedError, Position, Progress, Rules, Worth
@@ -25,10 +26,11 @@ from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.solution import choose_solver
 from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Solver, Value
-from support.game_tree import Tree, make_key
+from support.game_tree import Tree, list_reachable
 from support.plain import PlainSolver
+from support.refusals import describe_refusal
 from support.sizes import examples, size
-from support.strategies import any_rules
+from support.strategies import any_game, any_rules
 
 NAMES = catalogue.list_names()
 
@@ -47,19 +49,16 @@ MEMORY = "not solved within 64 MiB of memory"
 SMALL = any_rules(most_blocks=5, largest=12, highest=24)
 
 
-@st.composite
-def small_games(draw: st.DrawFn, rules: st.SearchStrategy[Rules] = SMALL) -> list[Position]:
-    """A whole game by random rules: all its positions, from the start to the end."""
-    position = Position.start(draw(rules), draw(st.integers(0, 1)))
-    positions = [position]
-    while position.legal:
-        position = position.place(draw(st.sampled_from(position.legal)))
-        positions.append(position)
-    return positions
+def list_positions(game: Game) -> list[Position]:
+    """Return all positions of a game, from the start to the end."""
+    return [moment.position for moment in game.history()]
+
+
+whole_games = any_game(to_the_end=True, rules=SMALL).map(list_positions)
 
 
 def check(solver: Solver, positions: Iterable[Position]) -> None:
-    """Check that a method agrees with the plain search on each position and all its moves."""
+    """Check that a method agrees with the plain search on all positions and their moves."""
     plain = PlainSolver()
     for position in positions:
         assert solver.evaluate(position) == plain.evaluate(position), position.rules
@@ -73,23 +72,23 @@ thorough = settings(max_examples=size(30, 800))
 # Every method is right ----------------------------------------------------------------------------
 
 
-@given(small_games())
+@given(whole_games)
 @thorough
 def test_chosen_method_is_right_in_any_game(positions: list[Position]) -> None:
     check(choose_solver(positions[0], SearchLimits(), plies=True), positions)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-@given(positions=small_games())
+@given(positions=whole_games)
 @thorough
 def test_deep_search_is_right_in_any_game(name: str, positions: list[Position]) -> None:
     check(SEARCHES[name](positions[0]), positions)
 
 
-@given(small_games(any_rules(most_blocks=7, largest=20, highest=50)), st.data())
+@given(any_game(to_the_end=True, rules=any_rules(most_blocks=7, largest=20, highest=50)), st.data())
 @settings(max_examples=examples(150))
-def test_values_without_plies_are_the_same(positions: list[Position], data: st.DataObject) -> None:
-    position = data.draw(st.sampled_from(positions[-6:]))
+def test_values_without_plies_are_the_same(game: Game, data: st.DataObject) -> None:
+    position = data.draw(st.sampled_from(list_positions(game)[-6:]))
     with_plies, alone = nt.solve(position), nt.solve(position, plies=False)
     assert alone.value == with_plies.value
     assert {block: worth.value for block, worth in alone.moves.items()} == {
@@ -166,18 +165,6 @@ def test_known_plies_rank_before_unknown_ones() -> None:
 # The five games -----------------------------------------------------------------------------------
 
 
-def list_reachable(start: Position) -> Iterator[Position]:
-    """Yield every position from here on, those that differ only in useless blocks once."""
-    seen, waiting = set(), [start]
-    while waiting:
-        position = waiting.pop()
-        key = make_key(position), position.outcome
-        if key not in seen:
-            seen.add(key)
-            yield position
-            waiting += map(position.place, position.legal)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_method_is_right_in_every_position_of_the_five_games(name: str) -> None:
     tree = Tree(nt.rules(name))
@@ -217,40 +204,20 @@ def test_solution_shows_what_it_knows() -> None:
     assert repr(nt.solve(Game(nt.rules("draft")), plies=False)) == "<Solution: win, by deep search>"
 
 
-@pytest.mark.parametrize(
-    ("start", "limits", "error", "problem"),
-    [
-        (Game(), {"seconds": -1}, ValueError, "expected a number"),
-        (Game(), {"seconds": float("nan")}, ValueError, "expected a number"),
-        (Game(), {"memory": 0}, ValueError, "expected a number"),
-        ("draft", {}, TypeError, "expected a game or a position; got 'draft'"),
-        (
-            Game(Rules(range(1, 1101), supply="own", towers="own", fit="unrelated")),
-            {},
-            NotSolvedError,
-            "not solved within towers of 240 blocks",
-        ),
-        (Game(Rules(range(1, 100_001), fit="unrelated")), {"memory": 64}, NotSolvedError, MEMORY),
-        (
-            Game(Rules(range(1, 100_001), fit="unrelated", target=100_000)),
-            {"memory": 64},
-            NotSolvedError,
-            MEMORY,
-        ),
-        (
-            Game(Rules((7, 10**7 + 1, 10**8 + 3), supply="endless", towers="own", target=10**9)),
-            {"memory": 64},
-            NotSolvedError,
-            MEMORY,
-        ),
-    ],
-    ids=range(8),
-)
-def test_position_that_cannot_be_solved_is_refused(
-    start: Any, limits: dict[str, Any], error: type[Exception], problem: str
-) -> None:
-    with pytest.raises(error, match=problem):
-        nt.solve(start, **limits)
+def test_position_that_cannot_be_solved_is_refused(snapshot: SnapshotAssertion) -> None:
+    many, far = range(1, 100_001), (7, 10**7 + 1, 10**8 + 3)
+    wrong_limits: list[dict[str, Any]] = [{"seconds": -1}, {"seconds": float("nan")}, {"memory": 0}]
+    too_large = [
+        Rules(range(1, 1101), supply="own", towers="own", fit="unrelated"),
+        Rules(many, fit="unrelated"),
+        Rules(many, fit="unrelated", target=100_000),
+        Rules(far, supply="endless", towers="own", target=10**9),
+    ]
+    assert [
+        *(describe_refusal(nt.solve, Game(), **limits) for limits in wrong_limits),
+        describe_refusal(nt.solve, "draft"),
+        *(describe_refusal(nt.solve, Game(rules), memory=64) for rules in too_large),
+    ] == snapshot
 
 
 def test_solve_is_a_function_after_importing_the_folder() -> None:
@@ -281,7 +248,7 @@ def test_move_is_evaluated_only_when_it_is_looked_at() -> None:
         asked.assert_called_once()
 
 
-@given(small_games())
+@given(whole_games)
 def test_best_line_lasts_as_long_as_the_solution_says(positions: list[Position]) -> None:
     solution = nt.solve(positions[0])
     value, plies, mover, length = solution.value, solution.plies, solution.position.to_move, 0

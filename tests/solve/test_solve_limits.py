@@ -1,4 +1,4 @@
-"""A limit of positions is exact: the same is found within it on every machine, compiled or not."""
+"""A limit of positions is exact: a search within it is the same everywhere, compiled or not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import number_tower as nt
 from number_tower import Game, NotSolvedError, Position, Rules
 from number_tower.coach.hints import hint
 from number_tower.players import LEVELS
-from number_tower.players import knowledge as knowing
 from number_tower.players.knowledge import Knowledge, get_knowledge
 from number_tower.players.levels import Computer
 from number_tower.solve import deep, jit, limits, matching
@@ -215,7 +214,7 @@ def test_level_plays_the_same_in_every_way(
                 game = game.play(game.legal[move % len(game.legal)])
         if game.outcome is not None:
             return
-        monkeypatch.setattr(knowing, "MAX_POSITIONS", positions)
+        monkeypatch.setattr("number_tower.players.knowledge.MAX_POSITIONS", positions)
         ways = ("interpreted", "compiled", "compiled soon")
         choices = {choose(WAYS[name], game, level, seed) for name in ways}
         assert len(choices) == 1
@@ -232,7 +231,7 @@ def test_choice_does_not_depend_on_earlier_hints(
     game = Game(nt.rules("draft", blocks="1-18", target=70), moves=(18, 17, 16))
     counts = []
     for positions in (1_000, 2_000, 3_000, 4_000, 6_000, 9_000, 14_000):
-        monkeypatch.setattr(knowing, "MAX_POSITIONS", positions)
+        monkeypatch.setattr("number_tower.players.knowledge.MAX_POSITIONS", positions)
         alone, helped = Knowledge(game.rules), Knowledge(game.rules)
         for _ in range(2):
             solution = helped.solve(game.position)
@@ -263,7 +262,7 @@ def test_interrupted_search_leaves_the_whole_limit_to_the_next() -> None:
             interrupted.find_best_moves(start, interrupt)
         assert interrupted.find_best_moves(start) == fresh.find_best_moves(start)
         # Look at what is counted.
-        again, once = (each._limits for each in (interrupted, fresh))  # noqa: SLF001
+        again, once = (part._limits for part in (interrupted, fresh))  # noqa: SLF001
         assert again is not None
         assert once is not None
         assert again._searched == once._searched  # noqa: SLF001 - likewise

@@ -41,9 +41,7 @@ def sums(draw: st.DrawFn, numbers: st.SearchStrategy[list[int]]) -> tuple[list[i
     sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)),
     st.sampled_from([1, 7, 10**9]),
 )
-def test_the_fewest_numbers_with_a_total_are_found(
-    case: tuple[list[int], int], factor: int
-) -> None:
+def test_fewest_numbers_with_a_total_are_found(case: tuple[list[int], int], factor: int) -> None:
     numbers, total = case
     sums = SubsetSum([factor * number for number in numbers], factor * total)
     assert sums.find_fewest(SearchLimits()) == try_all(numbers, total)

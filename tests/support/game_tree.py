@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import Position
@@ -58,6 +59,18 @@ def _live(position: Position, player: int) -> int:
         new = within & reached & ~live
         live |= new
     return live
+
+
+def list_reachable(start: Position) -> Iterator[Position]:
+    """Yield every position from here on, those that differ only in useless blocks once."""
+    seen, waiting = set[object](), [start]
+    while waiting:
+        position = waiting.pop()
+        key = make_key(position), position.outcome
+        if key not in seen:
+            seen.add(key)
+            yield position
+            waiting += map(position.place, position.legal)
 
 
 class Tree:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import Any, get_args
 
-from number_tower import Game, Rules, RulesError, rules
+from number_tower import Game, Position, Rules, RulesError, rules
 from number_tower.engine.blocks import MAX_NUMBER
 from number_tower.engine.catalogue import list_names
 from number_tower.engine.rules import Fit, Stuck, Supply, Towers
@@ -52,8 +53,22 @@ def random_game(rules: Rules, seed: int, first: int = 0) -> Game:
     return game
 
 
+def sample_positions(rules: Rules, games: int) -> Iterator[Position]:
+    """Yield the positions of random games in which a player is to move."""
+    for seed in range(games):
+        for game in random_game(rules, seed, first=seed % 2).history():
+            if game.outcome is None:
+                yield game.position
+
+
 NO_OPENING = Rules(blocks=(5, 6), target=3)
 """Nobody can place anything: the first player is stuck before the game begins."""
+
+LARGER = {
+    "64 blocks, one endless tower": Rules(blocks=range(1, 65), supply="endless", target=300),
+    "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
+}
+"""Rules that arrays could get wrong."""
 
 RULESETS = [
     NO_OPENING,

@@ -1,4 +1,4 @@
-"""What players read: every moment has words, in every voice, and templates obey nobody."""
+"""What players read: words for every moment in every voice, and templates that run nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import string
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -30,13 +30,14 @@ ANSWERS = ("empty", "not_a_number", "not_whole", "signed", "other_digits", "seve
 
 
 @given(game=any_game(), hidden=st.booleans())
-def test_plain_voice_has_words_for_every_game(game: Game, *, hidden: bool) -> None:
-    voice = Voice(find_rulebook("mine", game.rules))
-    table = Table(game, "mine", hidden=hidden)
-    for message in (*voice.tell(table), *voice.tell_moves(table)):
-        assert message.text.endswith("\n")
-        assert "{" not in message.text
-        assert "None" not in message.text
+def test_plain_voice_has_words_for_every_game_and_reader(game: Game, *, hidden: bool) -> None:
+    table = Table(game, book=find_rulebook("mine", game.rules), hidden=hidden)
+    for reader in (BOTH, Reader(0), Reader(1), SPECTATOR):
+        voice = get_voice(table.book, reader)
+        for message in (*voice.tell(table), *voice.tell_moves(table)):
+            assert message.text.endswith("\n")
+            assert "{" not in message.text
+            assert "None" not in message.text
 
 
 @given(any_game(to_the_end=True), st.sampled_from(catalogue.list_names()))
@@ -78,7 +79,7 @@ def test_refusals_have_different_sentences(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_declared_endings_are_told_as_recorded(name: str, snapshot: SnapshotAssertion) -> None:
+def test_declared_endings_are_as_recorded(name: str, snapshot: SnapshotAssertion) -> None:
     table = Table(Game(rules(name)), name, ("Ann", "Ben"))
     voice = Voice(load(name))
     endings = {
@@ -95,14 +96,14 @@ def test_hidden_blocks_are_in_no_text_of_any_voice(name: str) -> None:
     while table.outcome is None:
         messages = [*voice.tell(table), *voice.tell_moves(table)]
         messages += [voice.tell_help(table), voice.tell_toss(table)]
-        told = [message.text for message in messages if message.kind not in {"start", "help"}]
-        assert "88" not in "".join(told)
+        texts = [message.text for message in messages if message.kind not in {"start", "help"}]
+        assert "88" not in "".join(texts)
         if 88 in table.game.legal[:1]:
             break
         table = table.play(table.game.legal[0])
 
 
-def test_target_out_of_reach_is_told_once_at_the_start() -> None:
+def test_target_out_of_reach_is_named_once_at_the_start() -> None:
     voice = Voice(load("race"))
     far, near = (Table(Game(rules("race", **options)), "race") for options in ({"target": 46}, {}))
     counts = [
@@ -127,28 +128,19 @@ def fill(text: str, **values: str | int | list[int]) -> str:
     return Template(text, values).fill(values.__getitem__)
 
 
-@pytest.mark.parametrize(
-    ("text", "values", "expected"),
-    [
-        ("{left:, }", {"left": [1, 2, 3]}, "1, 2, 3"),
-        ("[{left:,}]", {"left": [1, 2, 3]}, "[1,2,3]"),
-        ("{left}", {"left": [1, 2]}, "1,2"),
-        ("{left:-}", {"left": [1, 2, 3, 5]}, "1-3,5"),
-        ("{left:,|none}", {"left": []}, "none"),
-        ("[{left:-}]", {"left": []}, "[]"),
-        ("number{left:s}", {"left": [4]}, "number"),
-        ("number{left:s}", {"left": []}, "numbers"),
-        ("number{left:s}", {"left": "hidden"}, "numbers"),
-        ("{height} unit{height:s}", {"height": 1}, "1 unit"),
-        ("{height} unit{height:s}", {"height": 2}, "2 units"),
-        ("{{{height}}}", {"height": 2}, "{2}"),
-        ("{name}", {"name": "{height}"}, "{height}"),
-    ],
-)
-def test_field_is_written_by_its_format(
-    text: str, values: dict[str, str | int | list[int]], expected: str
-) -> None:
-    assert fill(text, **values) == expected
+FIELDS: list[tuple[str, dict[str, Any]]] = [
+    *((text, {"left": [1, 2, 3]}) for text in ("{left:, }", "[{left:,}]", "{left:-}")),
+    *(("{left}", {"left": [1, 2]}), ("{left:-}", {"left": [1, 2, 3, 5]})),
+    *(("{left:,|none}", {"left": []}), ("[{left:-}]", {"left": []})),
+    *(("number{left:s}", {"left": left}) for left in ([4], [], "hidden")),
+    *(("{height} unit{height:s}", {"height": height}) for height in (1, 2)),
+    *(("{{{height}}}", {"height": 2}), ("{name}", {"name": "{height}"})),
+]
+
+
+def test_field_is_written_by_its_format(snapshot: SnapshotAssertion) -> None:
+    filled = {f"{text} with {values}": fill(text, **values) for text, values in FIELDS}
+    assert filled == snapshot
 
 
 def test_long_lists_are_written_in_runs_and_endless_ones_are_cut() -> None:
@@ -274,9 +266,9 @@ def test_texts_of_a_rulebook_are_parsed_once_for_all_readers(
     get_voice(load("race"))
     parsed: list[str] = []
 
-    def parse(text: str, known: list[str]) -> Template:
+    def parse(text: str, fields: list[str]) -> Template:
         parsed.append(text)
-        return Template(text, known)
+        return Template(text, fields)
 
     monkeypatch.setattr("number_tower.words.voice.Template", parse)
     book = replace(load("draft"), title="Parsed once")
@@ -289,8 +281,8 @@ def test_texts_of_a_rulebook_are_parsed_once_for_all_readers(
 
 def test_game_is_narrated_with_undone_moves_and_its_end() -> None:
     table = Table(Game(rules("draft")), "draft").play(9).undo().play(8).declare("resigned", 1)
-    told = [(said.version, said.kind, said.block) for said in narrate(table)]
-    assert told == [
+    messages = [(said.version, said.kind, said.block) for said in narrate(table)]
+    assert messages == [
         (0, "start", None), (0, "turn", None), (1, "placed", 9), (1, "turn", None),
         (2, "undone", 9), (2, "turn", None), (3, "placed", 8), (3, "turn", None), (4, "end", None),
     ]  # fmt: skip
