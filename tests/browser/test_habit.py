@@ -11,9 +11,8 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from number_tower.coach import quiz
 from serving import DESKTOP, PHONE, Server
-from support.browsers import Visitor
+from support.browsers import Visitor, open_game
 from support.clocks import wait_until
-from visits import begin
 
 pytest_plugins = ["support.browsers"]
 
@@ -83,8 +82,7 @@ def test_text_to_share_is_copied(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_finished_game_is_shared(visitor: Visitor, *, scripts: bool) -> None:
-    page = visitor(None, scripts=scripts)
-    begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
+    page = open_game(visitor, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6), scripts=scripts)
     page.get_by_role("link", name="Share").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "Ann wins: Ann's tower is exactly 15."

@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 
 from number_tower.coach import quiz
 from number_tower.engine import catalogue
-from support.browsers import Visitor, forgive
+from support.browsers import Visitor, forgive, open_game
 from support.sizes import size
-from visits import begin, board, game_on, my_turn
+from visits import board, game_on, my_turn
 
 pytest_plugins = ["support.browsers"]
 
@@ -19,8 +19,7 @@ DAY = "2026-01-31"
 
 
 def test_finished_game_is_reviewed_move_by_move(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
+    page = open_game(visitor, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
     page.get_by_role("link", name="Review").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Tower of Numbers: the draft")
     game = page.get_by_role("region", name="Review", exact=True)

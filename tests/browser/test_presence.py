@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from serving import DESKTOP, PHONE, Server
-from support.browsers import Visitor, play_over_link
+from support.browsers import Visitor, open_game, play_over_link
 from support.gestures import hide, notice
 from support.stores import run_sql
-from visits import begin, block, board, my_turn, place, status
+from visits import block, board, my_turn, place, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -29,8 +29,7 @@ def allow_claims(site: Server, page: Page) -> None:
 def test_friend_joins_by_the_code(
     visitor: Visitor, size: tuple[int, int], *, touch: bool, scripts: bool
 ) -> None:
-    ann = visitor(None)
-    begin(ann, "draft", "link", name_1="Ann")
+    ann = open_game(visitor, "draft", "link", name_1="Ann")
     code = ann.locator("#short-code").inner_text()
     ben = visitor("/", size=size, touch=touch, scripts=scripts)
     ben.get_by_role("link", name="Join with a code", exact=True).click()

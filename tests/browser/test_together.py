@@ -8,9 +8,9 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from serving import Server
-from support.browsers import GONE, Visitor, forgive, play_over_link
+from support.browsers import GONE, Visitor, forgive, open_game, play_over_link
 from support.gestures import log, notice, tower, watch_link
-from visits import begin, block, board, changing, game_on, my_turn, open_more, place, status
+from visits import block, board, changing, game_on, my_turn, open_more, place, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -91,8 +91,7 @@ def test_others_cannot_move_and_read_of_a_resignation_at_once(visitor: Visitor) 
 
 
 def test_stale_page_only_shows_the_present_table(visitor: Visitor, troubles: list[str]) -> None:
-    page = visitor(None)
-    begin(page, "draft")
+    page = open_game(visitor)
     asleep = page.context.new_page()
     asleep.route("**/events*", lambda route: route.abort())
     asleep.goto(page.url)

@@ -10,9 +10,9 @@ from contextlib import closing
 from playwright.sync_api import Locator, Page, Route, expect
 
 from serving import Server
-from support.browsers import Visitor, forgive, play_over_link
+from support.browsers import Visitor, forgive, open_game, play_over_link
 from support.gestures import hide, tower
-from visits import begin, block, board, game_on, my_turn, open_more, place, status
+from visits import block, board, game_on, my_turn, open_more, place, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -52,8 +52,7 @@ def test_board_stays_while_the_server_is_in_trouble(visitor: Visitor, troubles: 
 def test_move_into_locked_database_is_repeated(
     visitor: Visitor, site: Server, troubles: list[str]
 ) -> None:
-    page = visitor(None)
-    begin(page, "draft")
+    page = open_game(visitor)
     with closing(sqlite3.connect(site.database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         block(page, 9).click()
@@ -66,8 +65,7 @@ def test_move_into_locked_database_is_repeated(
 
 
 def test_deleted_game_is_not_requested_again(visitor: Visitor, troubles: list[str]) -> None:
-    page = visitor(None, reuse=False)
-    begin(page, "draft")
+    page = open_game(visitor, "draft", reuse=False)
     asked: list[str] = []
     for path in ("**/events*", "**/table*", "**/move*"):
         answer_with(page, path, 404)
@@ -108,8 +106,7 @@ def test_failed_request_for_the_table_is_repeated(visitor: Visitor, troubles: li
 
 
 def test_more_tabs_than_connections_all_follow_the_game(visitor: Visitor) -> None:
-    first = visitor(None)
-    begin(first, "draft")
+    first = open_game(visitor)
     tabs = [first]
     for _ in range(6):
         tabs.append(first.context.new_page())
@@ -201,8 +198,7 @@ def test_hint_stays_until_the_position_changes(visitor: Visitor) -> None:
 
 
 def test_copying_is_announced_to_screen_readers(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft", "link")
+    page = open_game(visitor, "draft", "link")
     page.get_by_role("button", name="Copy").first.click()
     expect(page.get_by_role("status").get_by_text("Copied.", exact=True)).to_be_visible()
     expect(connection(page)).to_be_empty()
