@@ -147,8 +147,8 @@ SCRIPTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "impossible blocks": (
         (f"1 move block=17; 1 move block=-1; 1 move block=0; 1 move block={10**30}; "
-        "1 move block=9; 1 move block=9; 1 move block=1; 1 move block=8; 1 move block=3; 1 move block=4; "
-        "1 resign; 1 move block=5"),
+        "1 move block=9; 1 move block=9; 1 move block=1; 1 move block=8; 1 move block=3; "
+        "1 move block=4; 1 resign; 1 move block=5"),
         {},
     ),
     "undo": (

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -58,17 +57,6 @@ class Class:
         for name, pupil in self.pupils.items():
             pupil.post(f"/class/{self.code}/join", name=name)
 
-    def invite_teacher(self, server: Server) -> Person:
-        """Return another teacher, who opens the newest link at a server that has seen the class."""
-        colleague = Person(server)
-        colleague.get(f"/class/{self.code}")
-        shown = self.teacher.client.post(
-            f"http://{HOST}:{self.teacher.server.port}/class/{self.code}/links"
-        )
-        links = re.findall(r"(/class/\w+/teach/[\w-]+)", shown.text)
-        colleague.post(links[0])
-        return colleague
-
     def start(self, number: int) -> None:
         self.teacher.post(f"/class/{self.code}/start", round=str(number))
 
@@ -108,31 +96,6 @@ def servers(server: str, template: str) -> Iterator[list[Server]]:
     """Two servers at one database."""
     with fresh(server, template) as database, run_servers(database, 2) as servers:
         yield servers
-
-
-def test_class_survives_the_crash_of_its_server(tmp_path: Path, closing: list[Class]) -> None:
-    with run_servers(tmp_path / "games.db") as (server,):
-
-        def kill() -> None:
-            server.kill()
-            server.start()
-
-        lesson = Class([server], 4)
-        closing.append(lesson)
-        kill()
-        lesson.start(1)
-        pairs = lesson.find_pairs()
-        kill()
-        assert lesson.find_pairs() == pairs
-        for first, second in pairs:
-            lesson.place(first, 9)
-            kill()
-            lesson.place(second, 8)
-            lesson.place(first, 6)
-        kill()
-        assert lesson.get_points() == ["1.0", "1.0", "0.0", "0.0"]
-        lesson.start(2)
-        assert {frozenset(pair) for pair in pairs}.isdisjoint(map(frozenset, lesson.find_pairs()))
 
 
 def test_two_servers_serve_one_class(servers: list[Server], closing: list[Class]) -> None:
