@@ -153,7 +153,10 @@ def test_only_changes_are_written() -> None:
 
 
 BAD_RULES = {
-    "blocks": ["blocks = '1-x'", "blocks = []", "blocks = '1-5000'", "blocks = '1-500000'"],
+    "blocks": [
+        "blocks = '1-x'", "blocks = []", "blocks = [3, 3]", "blocks = '1-5000'",
+        "blocks = '1-500000'",
+    ],
     "supply": ["supply = 'none'", "supply = 'endless'"],
     "towers": ["towers = 3"],
     "fit": ["fit = 'anny'"],
