@@ -33,7 +33,7 @@ from visits import (
     play_by_forms,
     settled,
     status,
-)
+)  # fmt: skip
 
 pytest_plugins = ["support.browsers"]
 
@@ -101,7 +101,7 @@ def test_loss_against_the_computer_is_not_celebrated(visitor: Visitor) -> None:
     expect(log(page).get_by_role("listitem").last).to_contain_text(lost)
     expect(log(page)).to_contain_text("Perfect places")
     expect(log(page)).not_to_contain_text(re.compile("congratulat", re.IGNORECASE))
-    moving = "document.getAnimations().map((animation) => animation.animationName)"
+    moving = "document.getAnimations().map(({ animationName }) => animationName)"
     assert not {"hop", "shine", "settle"} & set(page.evaluate(moving))
     expect(board(page).locator(".glad, .rays, .won")).to_have_count(0)
 

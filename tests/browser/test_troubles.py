@@ -130,20 +130,34 @@ def test_hidden_tab_closes_its_stream_and_catches_up(visitor: Visitor) -> None:
     expect(my_turn(ben)).to_be_visible()
 
 
-def test_typed_text_stays_when_the_other_moves(visitor: Visitor) -> None:
-    ann, ben = play_over_link(visitor)
-    typed = ben.locator("#typed")
+def test_typed_text_private_link_and_hint_stay_when_the_other_moves(visitor: Visitor) -> None:
+    ann, ben = play_over_link(visitor, hints="yes")
+    open_more(ben, "Links and devices")
+    ben.get_by_role("button", name="Move my seat to another device").click()
+    private = ben.get_by_label("Private link for your other device")
+    link, typed = private.input_value(), ben.locator("#typed")
     for where, placed, wanted in (("in the field", 9, 8), ("elsewhere", 5, 4)):
         typed.fill(f"{wanted}")
         if where == "elsewhere":
             typed.blur()
         place(ann, placed)
         expect(my_turn(ben)).to_be_visible()
+        expect(private).to_have_value(link)
+        expect(ben.get_by_text("Keep this link private.")).to_have_count(1)
         expect(typed).to_have_value(f"{wanted}")
         typed.press("Enter")
         expect(my_turn(ann)).to_be_visible()
         assert game_on(ann).moves[-2:] == (placed, wanted)
         expect(typed).to_have_value("")
+    ann.get_by_role("button", name="Hint").click()
+    hint = ann.get_by_role("status", name="Hint")
+    words = hint.inner_text()
+    ben.get_by_role("button", name="Ask to undo").click()
+    expect(ann.get_by_role("button", name="Accept")).to_be_visible()
+    expect(hint).to_have_text(words, use_inner_text=True)
+    expect(ann.get_by_role("button", name="Hint", exact=True)).to_have_count(0)
+    place(ann, game_on(ann).legal[0])
+    expect(hint).to_have_count(0)
 
 
 def test_focus_moves_to_the_next_answer(visitor: Visitor) -> None:
@@ -165,36 +179,6 @@ def test_focus_moves_to_the_next_answer(visitor: Visitor) -> None:
     open_more(ben, "Resign")
     ben.get_by_role("button", name="Yes, resign").press("Enter")
     expect(ben.get_by_role("button", name="Offer a rematch")).to_be_focused()
-
-
-def test_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
-    ann, ben = play_over_link(visitor)
-    place(ann, 9)
-    open_more(ann, "Links and devices")
-    ann.get_by_role("button", name="Move my seat to another device").click()
-    private = ann.get_by_label("Private link for your other device")
-    link = private.input_value()
-    place(ben, 8)
-    expect(my_turn(ann)).to_be_visible()
-    expect(private).to_be_visible()
-    expect(private).to_have_value(link)
-    expect(ann.get_by_text("Keep this link private.")).to_have_count(1)
-
-
-def test_hint_stays_until_the_position_changes(visitor: Visitor) -> None:
-    ann, ben = play_over_link(visitor, hints="yes")
-    place(ann, 9)
-    expect(my_turn(ben)).to_be_visible()
-    ben.get_by_role("button", name="Hint").click()
-    hint = ben.get_by_role("status", name="Hint")
-    expect(hint).to_be_visible()
-    words = hint.inner_text()
-    ann.get_by_role("button", name="Ask to undo").click()
-    expect(ben.get_by_role("button", name="Accept")).to_be_visible()
-    expect(hint).to_have_text(words, use_inner_text=True)
-    expect(ben.get_by_role("button", name="Hint", exact=True)).to_have_count(0)
-    place(ben, 8)
-    expect(hint).to_have_count(0)
 
 
 def test_copying_is_announced_to_screen_readers(visitor: Visitor) -> None:

@@ -134,6 +134,11 @@ SCRIPTS: dict[str, tuple[str, dict[str, Any]]] = {
         "1 move block=4; 1 move block=2",
         {"game": None, "rules": {"blocks": "1-4", "fit": "descending", "target": 6}},
     ),
+    "preset": ("", {"preset": "deep"}),
+    "preset with an option": ("", {"preset": "deep", "options": {"blocks": "1-20"}}),
+    "preset of a rule file": (
+        "", {"game": None, "rulefile": "[rules]\n[presets.a]\nblocks = '1-3'\n", "preset": "a"}
+    ),
     "rule file": ("1 move block=5; 1 move block=5", {"game": None, "rulefile": OWN_RULES}),
     "record": ("1 move block=6", {"game": None, "record": "draft(names=Ann,Ben):9,8"}),
     "hidden blocks": (
@@ -240,18 +245,6 @@ def test_computer_moves_in_its_seat(client: TestClient) -> None:
     wait_until(lambda: player.get().json()["moves"])
     state = player.get().json()
     assert (len(state["moves"]), state["to_move"]) == (1, 1)
-
-
-def test_options_override_those_of_a_preset(client: TestClient) -> None:
-    book = catalogue.load("draft")
-    for name, preset in book.presets.items():
-        for options in ({}, {"blocks": "1-20"}):
-            _, made = start_game(client, preset=name, options=options)
-            rules = book.apply_options({**preset.options, **options})
-            assert made["state"]["rules"] == rules.to_dict()
-    rulefile = "[rules]\n[presets.small]\nblocks = '1-3'\n"
-    _, made = start_game(client, game=None, rulefile=rulefile, preset="small")
-    assert made["state"]["rules"]["blocks"] == "1-3"
 
 
 def test_tossed_coin_chooses_the_first_player(client: TestClient) -> None:
@@ -390,17 +383,19 @@ def test_dialogue_and_record_of_a_game_can_be_read(
     check_problem(player.get("/export", **{"as": "xml"}), 422, "bad_request")
 
 
-@pytest.mark.parametrize("path", ["", "/seat", "/events", "/log", "/export"])
 @pytest.mark.parametrize("address", ["nowhere", "w" * 64, "n%00", "a b", "%F0%9F%98%80", "x" * 500])
-def test_unknown_address_is_not_found(client: TestClient, path: str, address: str) -> None:
-    check_problem(client.get(f"/api/games/{address}{path}"), 404, "no_such_game")
-
-
-@pytest.mark.parametrize("what", ["actions", "take", "handover", "join"])
-def test_nothing_can_be_done_in_an_unknown_game(client: TestClient, what: str) -> None:
-    content = {"actions": {"do": "hint", "version": 0}, "take": {"code": "x"}}.get(what, {})
-    answer = Player(client, "nowhere", "x").post(what, content)
-    check_problem(answer, 404, "no_such_game")
+def test_unknown_address_is_not_found(client: TestClient, address: str) -> None:
+    player = Player(client, address, "x")
+    for path in ("", "/seat", "/events", "/log", "/export"):
+        check_problem(player.get(path), 404, "no_such_game")
+    hint: dict[str, object] = {"do": "hint", "version": 0}
+    for path, content in {
+        "actions": hint,
+        "take": {"code": "x"},
+        "handover": {},
+        "join": {},
+    }.items():
+        check_problem(player.post(path, content), 404, "no_such_game")
 
 
 # To learn -----------------------------------------------------------------------------------------

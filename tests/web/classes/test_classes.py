@@ -88,17 +88,6 @@ def test_pupil_joins_once_by_a_code_typed_in_any_form(client: TestClient) -> Non
     assert Visitor(client).post(f"{lesson.path}/join", name="zoë").status_code == 422
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/class/XXXXX", "/class/nothing", "/class/XXXXX/wall", "/wall/wnothing", "/wall/XXXXX",
-        "/class/a/b/c",
-    ],
-)  # fmt: skip
-def test_wrong_code_leads_to_no_class(client: TestClient, path: str) -> None:
-    assert Visitor(client).get(path).status_code == 404
-
-
 def test_games_of_a_class_have_its_settings_and_rules(client: TestClient) -> None:
     settings: dict[str, Any] = {"target": "12", "hints": "yes", "best_of": "3", "claim": "2"}
     room = find_room(start_lesson(client, games=["summit"], **settings), "Ann")

@@ -57,9 +57,13 @@ def test_game_without_a_link_has_no_code(client: TestClient, opponent: str) -> N
     assert "short-code" not in get_page(client, answer.headers["location"])
 
 
-def test_code_of_a_class_leads_to_the_class(client: TestClient) -> None:
+def test_code_of_a_class_leads_to_the_class_and_is_filled_in_from_the_address(
+    client: TestClient,
+) -> None:
     path = client.post("/class/new", data={"games": "draft"}).headers["location"]
     assert enter(client, path.removeprefix("/class/").lower()).headers["location"] == path
+    assert 'value="CDFGH"' in get_page(client, "/join?code=CDFGH")
+    assert 'href="/join"' in get_page(client, "/")
 
 
 @pytest.mark.parametrize(
@@ -113,8 +117,3 @@ def test_wrong_code_in_the_address_of_a_class_counts_once(limited_app: TestClien
     assert not limiter.spend(BURST - 6 * WRONG_CODE, {"testclient": 1})
     assert limited_app.get(wrong[0]).status_code == 429
     assert limited_app.post(f"/class/{FREE_CODE}/teach/token").status_code == 429
-
-
-def test_form_is_filled_in_from_the_address(client: TestClient) -> None:
-    assert 'value="CDFGH"' in get_page(client, "/join?code=CDFGH")
-    assert 'href="/join"' in get_page(client, "/")
