@@ -116,14 +116,3 @@ def test_page_without_a_connection_says_so_and_tries_again(
             page.get_by_role("link", name="Try again").click()
             expect(page.get_by_role("heading", level=1)).not_to_have_text("No connection")
             expect(page.get_by_role("heading", level=1)).to_be_visible()
-
-
-def test_first_page_takes_at_most_seventy_kilobytes(visitor: Visitor) -> None:
-    page = visitor(None, reuse=False)
-    received: list[float] = []
-    session = page.context.new_cdp_session(page)
-    session.send("Network.enable")
-    session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
-    page.goto("/", wait_until="networkidle")
-    assert len(received) >= 5, "the page, its style sheet, its font and its scripts"
-    assert sum(received) <= 70_000

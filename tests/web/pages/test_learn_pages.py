@@ -169,14 +169,6 @@ def test_too_large_game_is_refused_before_it_is_made_or_a_move_is_played(
     assert lines == read
 
 
-def test_html_in_names_is_inert(client: TestClient) -> None:
-    game = Game(catalogue.load_named("draft").rules, 0, (9, 8))
-    line = record.to_line(Table(game, "draft", ("<img src=x>\"'&", "Ben")))
-    html = analyse(client, line)
-    assert "<img" not in html
-    assert "&lt;img src=x&gt;&#34;&#39;&amp;" in html
-
-
 def test_hidden_game_has_no_values_until_it_is_over(client: TestClient) -> None:
     asked = get_workers(client).asked
     html = analyse(client, "summit(hidden=yes):9,8")
