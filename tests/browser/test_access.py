@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -198,7 +199,7 @@ def test_game_is_played_on_a_phone_by_tapping(visitor: Visitor) -> None:
 
 
 def test_long_names_and_many_large_blocks_fit_a_phone(visitor: Visitor) -> None:
-    names = {"name_1": "W" * 40, "name_2": "m" * 39 + "!"}
+    names: dict[str, Any] = {"name_1": "W" * 40, "name_2": "m" * 39 + "!"}
     page = visitor(None, size=(320, 640), touch=True)
     begin(page, "climb", blocks="9000-9999", best_of="99", **names)
     for number in (9000, 9005):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
@@ -234,8 +235,9 @@ def test_target_line_is_solid_only_when_the_target_is_reached(visitor: Visitor) 
 
 @SIZES
 def test_long_name_is_cut_and_has_a_tooltip(visitor: Visitor, size: tuple[int, int]) -> None:
-    wishes = {"level": "perfect", "first": "other", "name_1": LONG_NAME}
-    page = open_game(visitor, "race", "computer", size=size, **wishes)
+    page = open_game(
+        visitor, "race", "computer", size=size, level="perfect", first="other", name_1=LONG_NAME
+    )
     while settled(page):
         place(page, game_on(page).legal[0])
     for name, least in ((LONG_NAME, 80), ("Perfect", 40)):
@@ -404,7 +406,8 @@ def test_values_are_off_against_a_person_in_a_match_or_if_hidden(visitor: Visito
     ann, ben = play_over_link(visitor)
     for page in (ann, ben):
         expect(page.get_by_role("button", name="Values")).to_have_count(0)
-    for wishes in ({"best_of": "3"}, {"hidden": "yes"}, {"hints": "no"}):
+    options: list[dict[str, Any]] = [{"best_of": "3"}, {"hidden": "yes"}, {"hints": "no"}]
+    for wishes in options:
         page = open_game(visitor, "summit", "computer", moves=(), **wishes)
         page.context.add_cookies([{"name": "values", "value": "on", "url": page.url}])
         page.reload()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
@@ -51,6 +52,9 @@ def press(page: Page, number: int) -> None:
     block(page, number).press("Enter")
 
 
+WAYS: list[Callable[[Page, int], object]] = [place, type_in, drag, press]
+
+
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: str) -> None:
     moves = [int(line) for line in (GOLDEN / f"{name}.moves").read_text().split()]
@@ -65,7 +69,7 @@ def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: st
         play_by_forms(page, page.url, moves[:begun])
         page.reload()
     game = Game(catalogue.load_named(name).rules, moves=tuple(moves[:begun]))
-    for move, way in zip(moves[begun:], cycle((place, type_in, drag, press)), strict=False):
+    for move, way in zip(moves[begun:], cycle(WAYS), strict=False):
         with changing(page):
             way(page, move)
         game = game.play(move)

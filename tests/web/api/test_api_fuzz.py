@@ -1,4 +1,4 @@
-"""Every answer of the API is as described, whatever it is sent.
+"""Every answer of the API is as its description says, for right and wrong requests.
 
 schemathesis makes requests from its description; they are answered in this process.
 

@@ -392,7 +392,7 @@ def test_role_sees_what_the_table_of_rights_says(lesson: Lesson, right: str, rol
         assert (answer.status_code in {200, 303}) is allowed, (path, answer.status_code)
         if not allowed:
             assert answer.status_code == 403
-            assert "Ann" not in answer.text, "no names are told"
+            assert "Ann" not in answer.text, "it shows no names"
 
 
 def read_class(lesson: Lesson) -> list[str]:

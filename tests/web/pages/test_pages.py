@@ -134,7 +134,7 @@ def test_wrong_field_is_marked_and_nothing_typed_is_lost(
     assert f'id="wrong-{field}"' in answer.text
     for name, value in wrong.items():
         is_typed = name not in {"level", "opponent", "game", "openings"}
-        assert not is_typed or escape(value, quote=False)[:30] in unescape(answer.text)
+        assert not is_typed or value[:30] in unescape(answer.text)
     assert "set-cookie" not in answer.headers
     assert "<i>" not in answer.text
 
