@@ -39,26 +39,18 @@ def make_classes(lobby: Lobby) -> Classes:
 
 
 class Lesson:
-    """A class of two in a lobby."""
+    """A class in a lobby."""
 
-    def __init__(self, lobby: Lobby) -> None:
+    def __init__(self, lobby: Lobby, code: str) -> None:
         self.lobby = lobby
         self.classes: Classes = make_classes(lobby)
-        self.code = ""
-
-    async def begin(self) -> None:
-        settings = ClassSettings((catalogue.choose("draft"),))
-        insert = partial(classrooms.insert_classroom, settings=settings, browser="teacher")
-        stored, _ = await self.classes.database.write(insert)
-        self.code = stored.code
-        for name in ("Ann", "Ben"):
-            await self.join(name)
+        self.code = code
 
     async def act(self, action: Action) -> None:
         await self.classes.act(await self.classes.find(self.code), TEACHER, action)
 
     async def join(self, name: str, server: Lobby | None = None) -> None:
-        classes = self.classes if server is None else make_classes(server)
+        classes = make_classes(server or self.lobby)
         stored, credentials = await classes.find(self.code), Credentials(browsers=(name,))
         await classes.act(stored, credentials, Join(name), name)
 
@@ -85,9 +77,14 @@ async def read_event(events: Events) -> str:
 
 @pytest.fixture
 async def lesson(tmp_path: Path) -> AsyncIterator[Lesson]:
+    """A class of Ann and Ben."""
+    settings = ClassSettings((catalogue.choose("draft"),))
+    insert = partial(classrooms.insert_classroom, settings=settings, browser="teacher")
     async with open_lobby(tmp_path) as lobby:
-        lesson = Lesson(lobby)
-        await lesson.begin()
+        stored, _ = await lobby.database.write(insert)
+        lesson = Lesson(lobby, stored.code)
+        for name in ("Ann", "Ben"):
+            await lesson.join(name)
         yield lesson
         await lobby.close()
 

@@ -202,16 +202,15 @@ def test_trouble_of_the_workers_is_explained(
     assert "too hard to work out here" in get_page(client, path)
 
 
-def test_very_long_game_is_not_reviewed(client: TestClient) -> None:
+def test_very_long_game_is_not_reviewed_and_very_many_moves_are_summed_up(
+    client: TestClient,
+) -> None:
     moves = ",".join(map(str, range(1, limits.MAX_REVIEWED_MOVES + 2)))
     asked = get_workers(client).asked
     html = analyse(client, f"rules(blocks=1-1000,fit=ascending):{moves}")
     assert "Games of more than 400 moves are not reviewed here" in html
     names = [name for name, _ in get_workers(client).questions[asked:]]
     assert names == ["parse_record", "analyse_table"]
-
-
-def test_very_many_moves_are_summed_up(client: TestClient) -> None:
     html = analyse(client, "climb(blocks=1-1000):")
     assert len(read_values(html)) == analysis_page.MAX_SHOWN
     assert "more: loses:" in html
