@@ -245,7 +245,7 @@ def test_sound_is_off_until_it_is_switched_on_and_remembered(visitor: Visitor) -
     page = visitor(None, reuse=False)
     page.add_init_script(
         "window.tones = 0; const { start } = OscillatorNode.prototype;"
-        "OscillatorNode.prototype.start = function () { window.tones++; start.call(this); };"
+        "OscillatorNode.prototype.start = function (...at) { tones++; start.apply(this, at); };"
     )
     begin(page, "draft")
     sound = page.get_by_role("button", name="Sound")
