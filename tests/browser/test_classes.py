@@ -41,7 +41,10 @@ def open_class(visitor: Visitor, at: str | None = None) -> tuple[Page, dict[str,
 
 
 def find_turn(pages: dict[str, Page]) -> list[Page]:
-    """Return the pages of both pupils, the one to move first."""
+    """Return the pages of both pupils in their game, the one to move first."""
+    for page in pages.values():
+        page.wait_for_url(GAME)
+        expect(status(page)).to_contain_text("turn")
     return sorted(pages.values(), key=lambda page: my_turn(page).count() == 0)
 
 
@@ -50,9 +53,6 @@ def test_class_plays_its_rounds(visitor: Visitor) -> None:
     expect(teacher.get_by_role("region", name="Who is here")).to_contain_text("AnnBen")
     teacher.evaluate("window.stayed = true")
     start_round(teacher)
-    for page in pages.values():
-        page.wait_for_url(GAME)
-        expect(status(page)).to_contain_text("turn")
     first, second = find_turn(pages)
     wall = teacher.locator("#board-1")
     for mover, number in ((first, 9), (second, 8), (first, 6)):
@@ -73,43 +73,33 @@ def test_class_plays_its_rounds(visitor: Visitor) -> None:
         expect(board(page)).to_be_visible()
 
 
-def test_closed_tab_is_opened_again_at_the_game(visitor: Visitor) -> None:
+def test_teacher_pauses_ends_and_pairs_again_and_pupils_find_their_game(visitor: Visitor) -> None:
     teacher, pages = open_class(visitor)
     start_round(teacher)
-    ann = pages["Ann"]
+    ann, ben = pages.values()
     ann.wait_for_url(GAME)
-    game = ann.url
-    for path in ("/", "/join"):
-        ann.goto(path)
-        if path == "/":
-            ann.get_by_role("link", name=re.compile(f"Class {teacher.url[-5:]}")).click()
-        else:
-            ann.get_by_label("Code").fill(teacher.url[-5:])
-            ann.get_by_role("button", name="Join").click()
-        ann.wait_for_url(game)
-        expect(board(ann)).to_be_visible()
-
-
-def test_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
-    teacher, pages = open_class(visitor)
-    start_round(teacher)
-    first, second = pages.values()
+    game, code = ann.url, teacher.url[-5:]
+    ann.goto("/")
+    ann.get_by_role("link", name=re.compile(f"Class {code}")).click()
+    ann.wait_for_url(game)
+    ann.goto("/join")
+    ann.get_by_label("Code").fill(code)
+    ann.get_by_role("button", name="Join").click()
+    ann.wait_for_url(game)
     teacher.get_by_role("button", name="Pause all").click()
-    for page in (first, second):
+    for page in (ann, ben):
         expect(status(page)).to_contain_text("Your teacher has paused the game")
     teacher.get_by_role("button", name="Continue", exact=True).click()
-    for page in (first, second):
-        expect(status(page)).to_contain_text("turn")
+    find_turn(pages)
     teacher.get_by_text("Change").first.click()
     teacher.get_by_role("button", name="Ann forfeits").click()
-    expect(status(first)).to_contain_text("Ben wins")
+    expect(status(ann)).to_contain_text("Ben wins")
     expect(teacher.get_by_role("region", name="Finished games")).to_contain_text("Ann")
     teacher.get_by_text("Change").first.click()
     teacher.get_by_text("Does not count: pair again").first.click()
     teacher.get_by_role("button", name="Yes, it does not count").click()
     teacher.get_by_role("button", name="Pair those who wait").click()
-    for page in (first, second):
-        expect(status(page)).to_contain_text("turn")
+    find_turn(pages)
 
 
 def test_class_continues_after_the_server_was_killed(
@@ -120,9 +110,6 @@ def test_class_continues_after_the_server_was_killed(
     server.kill()
     server.start()
     start_round(teacher)
-    for page in pages.values():
-        page.wait_for_url(GAME)
-        expect(status(page)).to_contain_text("turn")
     first, second = find_turn(pages)
     place(first, 9)
     server.kill()
@@ -140,9 +127,8 @@ def test_class_works_without_javascript(visitor: Visitor) -> None:
     pupils = make_class(teacher, 1)
     page = visitor(None, scripts=False, size=PHONE)
     join_class(page, teacher.url[-5:], "Zoë")
-    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in page.content().replace(
-        "\n", ""
-    )
+    refresh = '<noscript><meta http-equiv="refresh" content="5"></noscript>'
+    assert refresh in page.content().replace("\n", "")
     teacher.reload()
     start_round(teacher)
     page.reload()
@@ -168,25 +154,18 @@ def test_class_works_without_javascript(visitor: Visitor) -> None:
 
 def test_teacher_needs_no_mouse(visitor: Visitor) -> None:
     teacher = visitor("/class/new")
-    teacher.get_by_label("Number Tower: the race").focus()
-    teacher.keyboard.press("Space")
-    teacher.get_by_role("button", name="Make the class").focus()
-    teacher.keyboard.press("Enter")
+    teacher.get_by_label("Number Tower: the race").press("Space")
+    teacher.get_by_role("button", name="Make the class").press("Enter")
     teacher.wait_for_url(re.compile(r"/class/[A-Z0-9]{5}$"))
     for name in ("Ann", "Ben"):
         join_class(visitor(None), teacher.url[-5:], name)
-    start = teacher.get_by_role("button", name="Start", exact=True)
-    start.focus()
-    teacher.keyboard.press("Enter")
+    teacher.get_by_role("button", name="Start", exact=True).press("Enter")
     expect(teacher.get_by_role("heading", name="Round 1")).to_be_visible()
-    teacher.get_by_text("Change").first.focus()
-    teacher.keyboard.press("Enter")
-    teacher.get_by_role("button", name="End as a draw").focus()
-    teacher.keyboard.press("Enter")
+    teacher.get_by_text("Change").first.press("Enter")
+    teacher.get_by_role("button", name="End as a draw").press("Enter")
     expect(teacher.get_by_role("button", name="Start round 2")).to_be_visible()
     open_more(teacher, "End the class")
-    teacher.get_by_role("button", name="Yes, end the class").focus()
-    teacher.keyboard.press("Enter")
+    teacher.get_by_role("button", name="Yes, end the class").press("Enter")
     expect(teacher.get_by_role("heading", name="This class is over")).to_be_visible()
 
 
@@ -203,19 +182,12 @@ PAGE = re.compile(rb"/Type\s*/Page\b(?!s)")
 
 def test_guide_for_teachers_fits_on_two_printed_pages(visitor: Visitor) -> None:
     folder = ROOT / "docs" / "how-to"
-    html = (
-        MarkdownIt("commonmark")
-        .enable("table")
-        .render((folder / "teach-a-class.md").read_text(encoding="utf-8"))
-    )
-
-    def embed(picture: re.Match[str]) -> str:
-        return (
-            f'src="data:image/png;base64,{b64encode((folder / picture[1]).read_bytes()).decode()}"'
-        )
-
+    text = (folder / "teach-a-class.md").read_text(encoding="utf-8")
+    html = MarkdownIt("commonmark").enable("table").render(text)
+    for address in re.findall(r'src="([^"]+)"', html):
+        picture = b64encode((folder / address).read_bytes()).decode()
+        html = html.replace(address, f"data:image/png;base64,{picture}")
     page = visitor(None, reuse=False)
-    html = re.sub(r'src="([^"]+)"', embed, html)
     page.set_content(f"<style>{PRINT}</style>{html}")
     assert page.get_by_role("img").count() == 2
     assert len(PAGE.findall(page.pdf(format="A4", prefer_css_page_size=True))) <= 2

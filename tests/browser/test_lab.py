@@ -29,9 +29,7 @@ def find_cell(page: Page, row: str, column: int) -> Locator:
 def test_cell_of_the_map_leads_to_its_rules_without_javascript(visitor: Visitor) -> None:
     page = visitor("/lab/draft?measure=value", scripts=False)
     find_cell(page, "1-9", 15).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        "Target height 20, blocks 1-9, first blocks all"
-    )
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Target height 20, blocks 1-9")
     page.get_by_role("link", name="Play these rules").click()
     expect(page.get_by_label("Target height")).to_have_value("20")
 
@@ -45,17 +43,12 @@ def test_last_cell_of_a_row_is_reached_by_scrolling_on_a_phone(visitor: Visitor)
 
 def test_figure_leads_to_a_game_by_its_rules_with_the_keyboard(visitor: Visitor) -> None:
     page = visitor("/lab/climb")
+    measure = page.get_by_role("link", name="Fairness", exact=True)
+    expect(measure).to_have_attribute("aria-current", "page")
     table = page.get_by_role("table", name="Fairness: first blocks 1-6")
-    cell = (
-        table.get_by_role("row")
-        .filter(has=page.get_by_role("rowheader", name="3", exact=True))
-        .get_by_role("link")
-    )
-    expect(page.get_by_role("link", name="Fairness", exact=True)).to_have_attribute(
-        "aria-current", "page"
-    )
-    cell.first.focus()
-    page.keyboard.press("Enter")
+    heading = page.get_by_role("rowheader", name="3", exact=True)
+    row = table.get_by_role("row").filter(has=heading)
+    row.get_by_role("link").first.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("largest step 3, first blocks 1-6")
     play_shown_rules(page)
     assert (game_on(page).rules.step, game_on(page).rules.opening) == (3, range(1, 7))

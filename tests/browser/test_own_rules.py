@@ -20,15 +20,15 @@ pytest_plugins = ["support.browsers"]
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 
 
-def text_of(page: Page) -> Locator:
+def find_text(page: Page) -> Locator:
     return page.get_by_role("textbox", name="The rule file")
 
 
-def verdict(page: Page) -> Locator:
+def find_verdict(page: Page) -> Locator:
     return page.get_by_role("region", name="What the solver says")
 
 
-def summary(page: Page) -> Locator:
+def find_summary(page: Page) -> Locator:
     return page.get_by_role("status").filter(has_text=re.compile("rules work|Please check"))
 
 
@@ -41,16 +41,20 @@ def test_game_is_built_judged_and_played(visitor: Visitor, size: tuple[int, int]
     page.get_by_label("Blocks", exact=True).fill("1-9")
     page.get_by_text("One each").click()
     page.get_by_label("Target height").fill("9")
-    expect(text_of(page)).to_have_value(
+    expect(find_text(page)).to_have_value(
         re.compile('title = "Nine & dime"[^$]*blocks = "1-9"[^$]*target = 9')
     )
     expect(page.get_by_role("img", name="Player 2's tower, height 0 of 9")).to_be_visible()
-    expect(verdict(page)).to_contain_text("The player who starts can win")
-    expect(verdict(page)).to_contain_text("9 wins at once.")
-    expect(summary(page)).to_contain_text("These rules work.")
+    expect(find_verdict(page)).to_contain_text("The player who starts can win")
+    expect(find_verdict(page)).to_contain_text("9 wins at once.")
+    expect(find_summary(page)).to_contain_text("These rules work.")
     page.get_by_label("First blocks").fill("1-5")
     expect(page.get_by_text("Blocks with a dashed edge cannot be placed first.")).to_be_visible()
-    expect(verdict(page)).not_to_contain_text("Limit the first blocks")
+    expect(find_verdict(page)).not_to_contain_text("Limit the first blocks")
+    page.get_by_role("button", name="Play with these rules").click()
+    page.get_by_role("button", name="Change the rules").click()
+    expect(page.get_by_label("Name")).to_have_value("Nine & dime")
+    expect(page.get_by_label("Target height")).to_have_value("9")
     page.get_by_role("button", name="Play with these rules").click()
     expect(page.get_by_role("heading", name="Nine & dime")).to_be_visible()
     page.get_by_text("Two at this table").click()
@@ -65,7 +69,7 @@ def test_game_is_built_judged_and_played(visitor: Visitor, size: tuple[int, int]
 @SIZES
 def test_fields_and_text_follow_each_other(visitor: Visitor, size: tuple[int, int]) -> None:
     page = visitor("/rules", size=size)
-    text_of(page).fill(
+    find_text(page).fill(
         '# steps\ntitle = "Steps"\n[rules]\nblocks = "1-20"\nfit = "ascending"\nstep = 3  # small\n'
     )
     expect(page.get_by_label("Name")).to_have_value("Steps")
@@ -73,13 +77,20 @@ def test_fields_and_text_follow_each_other(visitor: Visitor, size: tuple[int, in
     expect(page.get_by_role("radio", name="Larger")).to_be_checked()
     expect(page.get_by_label("Largest step")).to_have_value("3")
     expect(page.get_by_label("Target height")).to_have_value("")
-    expect(text_of(page)).to_be_focused()
+    expect(find_text(page)).to_be_focused()
     page.get_by_label("Largest step").fill("4")
-    expect(text_of(page)).to_have_value(re.compile(r"^title = \"Steps\"\n[^$]*step = 4\n"))
+    expect(find_text(page)).to_have_value(re.compile(r"^title = \"Steps\"\n[^$]*step = 4\n"))
     page.get_by_role("radio", name="Any").check()
-    expect(text_of(page)).not_to_have_value(re.compile("step ="))
+    expect(find_text(page)).not_to_have_value(re.compile("step ="))
     expect(page.get_by_label("Largest step")).to_be_hidden()
     expect(page.get_by_role("radio", name="Any")).to_be_focused()
+    before = find_text(page).input_value()
+    find_text(page).fill("[rules")
+    expect(find_text(page)).to_have_accessible_description(re.compile("Not TOML"))
+    page.get_by_label("Target height").fill("21")
+    find_text(page).fill(before)
+    expect(find_text(page)).to_have_value(re.compile("target = 21"))
+    expect(find_summary(page)).to_contain_text("These rules work.")
 
 
 @SIZES
@@ -91,31 +102,17 @@ def test_mistakes_are_at_their_fields_until_corrected(
     target.fill("high")
     blocks.fill("1-x")
     expect(target).to_have_attribute("aria-invalid", "true")
-    expect(target).to_have_accessible_description(
-        re.compile("Expected a whole number from 1 to 1,000,000,000; got 'high'.")
-    )
+    expect(target).to_have_accessible_description(re.compile("a whole number.*; got 'high'."))
     expect(blocks).to_have_accessible_description(re.compile("such as 1-9 or 1,3,5; got '1-x'"))
-    expect(summary(page)).to_contain_text("Please check: Blocks, Target height")
-    expect(verdict(page)).to_have_count(0)
-    summary(page).get_by_role("link", name="Target height").click()
+    expect(find_summary(page)).to_contain_text("Please check: Blocks, Target height")
+    expect(find_verdict(page)).to_have_count(0)
+    find_summary(page).get_by_role("link", name="Target height").click()
     expect(target).to_be_in_viewport()
     blocks.fill("1-8")
     target.fill("17")
-    expect(summary(page)).to_contain_text("These rules work.")
+    expect(find_summary(page)).to_contain_text("These rules work.")
     expect(target).not_to_have_attribute("aria-invalid", "true")
-    expect(verdict(page)).to_contain_text(re.compile("The player who starts (can win|loses)"))
-
-
-def test_unreadable_text_leaves_the_fields(visitor: Visitor) -> None:
-    page = visitor("/rules")
-    before = text_of(page).input_value()
-    text_of(page).fill("[rules")
-    expect(text_of(page)).to_have_accessible_description(re.compile("Not TOML"))
-    page.get_by_label("Target height").fill("21")
-    expect(page.get_by_label("Target height")).to_have_value("21")
-    text_of(page).fill(before)
-    expect(text_of(page)).to_have_value(re.compile("target = 21"))
-    expect(summary(page)).to_contain_text("These rules work.")
+    expect(find_verdict(page)).to_contain_text(re.compile("The player who starts (can win|loses)"))
 
 
 def test_fast_typing_is_never_overwritten_by_a_late_answer(visitor: Visitor) -> None:
@@ -123,7 +120,7 @@ def test_fast_typing_is_never_overwritten_by_a_late_answer(visitor: Visitor) -> 
     for number in range(12, 33):
         page.get_by_label("Target height").fill(f"{number}")
         page.get_by_label("Name").fill(f"Game {number}")
-    expect(text_of(page)).to_have_value(re.compile('title = "Game 32"[^$]*target = 32'))
+    expect(find_text(page)).to_have_value(re.compile('title = "Game 32"[^$]*target = 32'))
     expect(page.get_by_label("Target height")).to_have_value("32")
 
 
@@ -131,11 +128,10 @@ def test_change_without_connection_is_sent_later(visitor: Visitor, troubles: lis
     page = visitor("/rules", reuse=False)
     page.context.set_offline(True)
     page.get_by_label("Target height").fill("22")
-    expect(
-        page.get_by_role("status").filter(has_text="Connection lost. Trying again…")
-    ).to_be_visible()
+    lost = page.get_by_role("status").filter(has_text="Connection lost. Trying again…")
+    expect(lost).to_be_visible()
     page.context.set_offline(False)
-    expect(text_of(page)).to_have_value(re.compile("target = 22"))
+    expect(find_text(page)).to_have_value(re.compile("target = 22"))
     forgive(troubles, "ERR_INTERNET_DISCONNECTED")
 
 
@@ -148,13 +144,13 @@ def test_form_is_filled_in_with_the_keyboard_alone(visitor: Visitor) -> None:
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("1-10")
     page.keyboard.press("Enter")
-    expect(text_of(page)).to_have_value(re.compile('title = "Keys"[^$]*blocks = "1-10"'))
+    expect(find_text(page)).to_have_value(re.compile('title = "Keys"[^$]*blocks = "1-10"'))
     expect(page).to_have_url(re.compile("/rules$"))
     expect(page.get_by_label("Blocks", exact=True)).to_be_focused()
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("radio", name="Endless")).to_be_checked()
-    expect(text_of(page)).to_have_value(re.compile('supply = "endless"'))
+    expect(find_text(page)).to_have_value(re.compile('supply = "endless"'))
     expect(page.get_by_role("radio", name="Endless")).to_be_focused()
 
 
@@ -163,18 +159,17 @@ def test_check_without_javascript(
     visitor: Visitor, troubles: list[str], size: tuple[int, int]
 ) -> None:
     page = visitor("/rules?game=race", scripts=False, size=size)
-    expect(verdict(page)).to_contain_text("4 of 9 first moves win: 6-9.")
+    expect(find_verdict(page)).to_contain_text("4 of 9 first moves win: 6-9.")
     page.get_by_label("Target height").fill("high")
     page.get_by_role("button", name="Check", exact=True).first.click()
-    expect(page.get_by_label("Target height")).to_have_accessible_description(
-        re.compile("got 'high'")
-    )
+    target = page.get_by_label("Target height")
+    expect(target).to_have_accessible_description(re.compile("got 'high'"))
     forgive(troubles, "status of 422")
-    page.get_by_label("Target height").fill("20")
+    target.fill("20")
     page.get_by_role("radio", name=re.compile("^One for both")).check()
     page.get_by_label("Name").press("Enter")
-    expect(verdict(page)).to_contain_text("No first move wins.")
-    expect(text_of(page)).to_have_value(re.compile('towers = "shared"[^$]*target = 20'))
+    expect(find_verdict(page)).to_contain_text("No first move wins.")
+    expect(find_text(page)).to_have_value(re.compile('towers = "shared"[^$]*target = 20'))
     page.get_by_role("button", name="Play with these rules").click()
     page.get_by_text("Two at this table").click()
     page.get_by_role("button", name="Play", exact=True).click()
@@ -194,21 +189,13 @@ def test_rule_file_is_saved(visitor: Visitor, *, scripts: bool) -> None:
 
 def test_verdict_stays_while_a_name_is_typed(visitor: Visitor) -> None:
     page = visitor("/rules")
-    verdict(page).get_by_text("Every first move").click()
-    expect(verdict(page).get_by_role("listitem").first).to_be_visible()
+    find_verdict(page).get_by_text("Every first move").click()
+    expect(find_verdict(page).get_by_role("listitem").first).to_be_visible()
     page.get_by_label("Name").fill("Another")
-    expect(text_of(page)).to_have_value(re.compile("Another"))
-    expect(verdict(page).get_by_role("listitem").first).to_be_visible()
-    expect(summary(page)).to_contain_text("1 of 12 first moves wins: 10.")
+    expect(find_text(page)).to_have_value(re.compile("Another"))
+    expect(find_verdict(page).get_by_role("listitem").first).to_be_visible()
+    expect(find_summary(page)).to_contain_text("1 of 12 first moves wins: 10.")
     page.get_by_label("Target height").fill("31")
-    expect(summary(page)).not_to_contain_text("first moves wins: 10.")
-    expect(summary(page)).to_contain_text("first move")
-    expect(verdict(page).get_by_role("listitem").first).to_be_visible()
-
-
-def test_rules_of_a_new_game_can_be_changed_again(visitor: Visitor) -> None:
-    page = visitor("/rules?game=summit")
-    page.get_by_role("button", name="Play with these rules").click()
-    page.get_by_role("button", name="Change the rules").click()
-    expect(page.get_by_label("Name")).to_have_value("My summit")
-    expect(page.get_by_label("Target height")).to_have_value("20")
+    expect(find_summary(page)).not_to_contain_text("first moves wins: 10.")
+    expect(find_summary(page)).to_contain_text("first move")
+    expect(find_verdict(page).get_by_role("listitem").first).to_be_visible()

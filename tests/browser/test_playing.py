@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from number_tower.engine import catalogue
 from number_tower.engine.game import Game
@@ -15,7 +16,7 @@ from number_tower.engine.table import Table
 from number_tower.players import LEVELS, Computer
 from number_tower.words.voice import Voice
 from serving import PHONE
-from support.browsers import Visitor, forgive
+from support.browsers import Visitor, forgive, open_game
 from support.claims import require_idea
 from support.command import GOLDEN
 from support.gestures import drag, log, notice, tower, type_in
@@ -33,7 +34,7 @@ from visits import (
     play_by_forms,
     settled,
     status,
-)
+)  # fmt: skip
 
 pytest_plugins = ["support.browsers"]
 
@@ -48,12 +49,10 @@ target = 6
 
 
 def press(page: Page, number: int) -> None:
-    block(page, number).focus()
-    page.keyboard.press("Enter")
+    block(page, number).press("Enter")
 
 
-def click(page: Page, number: int) -> None:
-    block(page, number).click()
+WAYS: list[Callable[[Page, int], object]] = [place, type_in, drag, press]
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
@@ -70,17 +69,15 @@ def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: st
         play_by_forms(page, page.url, moves[:begun])
         page.reload()
     game = Game(catalogue.load_named(name).rules, moves=tuple(moves[:begun]))
-    for move, way in zip(moves[begun:], cycle((click, type_in, drag, press)), strict=False):
+    for move, way in zip(moves[begun:], cycle(WAYS), strict=False):
         with changing(page):
             way(page, move)
         game = game.play(move)
         expect(tower(page, re.compile(rf"\b{move}$")).first).to_be_visible()
-    voice = Voice(catalogue.load_named(name))
-    table = Table(game, name)
-    for event in voice.tell(table):
-        if event.kind == "end":
-            for line in event.text.strip().splitlines():
-                expect(status(page)).to_contain_text(line)
+    voice, table = Voice(catalogue.load_named(name)), Table(game, name)
+    (end,) = [event for event in voice.tell(table) if event.kind == "end"]
+    for line in end.text.strip().splitlines():
+        expect(status(page)).to_contain_text(line)
     assert game.outcome is not None
     assert game.outcome.winner is not None
     expect(board(page).get_by_role("listitem").filter(has_text="won")).to_contain_text(
@@ -93,16 +90,14 @@ def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: st
 
 
 def test_win_against_the_computer_is_celebrated(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "race", "computer", level="gentle", name_1="Ann")
+    page = open_game(visitor, "race", "computer", level="gentle", name_1="Ann")
     play_perfectly(page)
     expect(status(page)).to_contain_text("You win")
     expect(page).to_have_title(re.compile("^You win"))
 
 
 def test_loss_against_the_computer_is_not_celebrated(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "race", "computer", level="perfect", first="other", name_1="Ann")
+    page = open_game(visitor, "race", "computer", level="perfect", first="other", name_1="Ann")
     play_perfectly(page)
     lost = "Perfect wins: its tower is exactly 15. You lost this one"
     expect(status(page)).to_contain_text(lost)
@@ -110,7 +105,7 @@ def test_loss_against_the_computer_is_not_celebrated(visitor: Visitor) -> None:
     expect(log(page).get_by_role("listitem").last).to_contain_text(lost)
     expect(log(page)).to_contain_text("Perfect places")
     expect(log(page)).not_to_contain_text(re.compile("congratulat", re.IGNORECASE))
-    moving = "document.getAnimations().map((animation) => animation.animationName)"
+    moving = "document.getAnimations().map(({ animationName }) => animationName)"
     assert not {"hop", "shine", "settle"} & set(page.evaluate(moving))
     expect(board(page).locator(".glad, .rays, .won")).to_have_count(0)
 
@@ -125,7 +120,9 @@ def play_perfectly(page: Page) -> None:
     raise AssertionError("the game does not end")
 
 
-def test_own_rules_are_pasted_and_played(visitor: Visitor, troubles: list[str]) -> None:
+def test_own_rules_are_pasted_or_read_from_a_file_and_played(
+    visitor: Visitor, troubles: list[str], tmp_path: Path
+) -> None:
     page = visitor("/new?game=own")
     page.get_by_label("Two at this table").check()
     page.get_by_label("Paste your rule file").fill(OWN.replace("6", "'six'"))
@@ -139,17 +136,12 @@ def test_own_rules_are_pasted_and_played(visitor: Visitor, troubles: list[str]) 
     expect(page.get_by_role("heading", level=1)).to_have_text("Our <b>own</b> game")
     place(page, 4, 2)
     expect(board(page).get_by_role("listitem").filter(has_text="won")).to_contain_text("Player 2")
-
-
-def test_own_rules_are_played_from_a_file(visitor: Visitor, tmp_path: Path) -> None:
-    file = tmp_path / "ours.toml"
-    file.write_text(OWN)
-    page = visitor("/new?game=own&opponent=table")
+    (file := tmp_path / "ours.toml").write_text(OWN)
+    page.goto("/new?game=own&opponent=table")
     page.get_by_label("or choose the file").set_input_files(file)
     page.get_by_role("button", name="Play", exact=True).click()
     place(page, 3, 3)
     expect(status(page)).to_contain_text("Player 2")
-    expect(page.get_by_role("button", name="Play again")).to_be_visible()
 
 
 def test_wrong_option_is_refused_at_its_field(visitor: Visitor, troubles: list[str]) -> None:
@@ -173,8 +165,7 @@ def test_wrong_option_is_refused_at_its_field(visitor: Visitor, troubles: list[s
 
 
 def test_undo_against_the_computer_takes_its_answer_back(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "climb", "computer", level="gentle")
+    page = open_game(visitor, "climb", "computer", level="gentle")
     place(page, 1)
     expect(my_turn(page)).to_be_visible()
     with changing(page):
@@ -183,85 +174,58 @@ def test_undo_against_the_computer_takes_its_answer_back(visitor: Visitor) -> No
     assert game_on(page).moves == ()
 
 
-def test_match_keeps_the_score_and_swaps_who_begins(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "race", name_1="Ann", name_2="Ben", target="5", best_of="3")
-    expect(status(page)).to_contain_text("Game 1, best of 3")
-    place(page, 5)
-    expect(status(page)).to_contain_text("Ann wins!")
-    expect(page.get_by_text("Ben starts the next game.")).to_be_visible()
-    expect(board(page).get_by_role("listitem").filter(has_text="Ann")).to_contain_text("score 1")
-    with changing(page):
-        page.get_by_role("button", name="Next game").click()
-    expect(status(page)).to_contain_text("Game 2, best of 3")
-    expect(status(page)).to_contain_text("Ben's turn")
-    place(page, 4, 5)
-    expect(status(page)).to_contain_text("Ann wins!")
-    expect(board(page).get_by_role("listitem").filter(has_text="Ann")).to_contain_text("score 2")
-    expect(page.get_by_role("button", name="Next game")).to_have_count(0)
+def test_match_at_one_table_counts_its_games_and_swaps_who_begins(visitor: Visitor) -> None:
+    page = open_game(visitor, "race", name_1="Ann", name_2="Ben", target="5", best_of="3")
+    following = page.get_by_role("button", name="Next game")
+    for number, starter, blocks in ((1, "Ann", (5,)), (2, "Ben", (4, 5))):
+        expect(status(page)).to_contain_text(f"Game {number}, best of 3")
+        expect(status(page)).to_contain_text(f"{starter}'s turn")
+        place(page, *blocks)
+        expect(status(page)).to_contain_text("Ann wins!")
+        ann = board(page).get_by_role("listitem").filter(has_text="Ann")
+        expect(ann).to_contain_text(f"score {number}")
+        if number == 1:
+            expect(page.get_by_text("Ben starts the next game.")).to_be_visible()
+            with changing(page):
+                following.click()
+    expect(following).to_have_count(0)
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
 
 
 def test_hint_in_three_steps_introduces_an_idea_once_in_a_game(visitor: Visitor) -> None:
     page = visitor(None)
-
-    def ask_why() -> Locator:
-        for name in ("Hint", "Show the move", "Explain why"):
-            page.get_by_role("button", name=name, exact=True).click()
-        hint = page.get_by_label("Hint", exact=True)
-        expect(hint.get_by_text("What is this?")).to_be_visible()
-        return hint.get_by_text(require_idea("rounds").introduction)
-
-    begin(page, "climb")
-    place(page, 7)
-    expect(ask_why()).to_be_visible()
-    place(page, 8)
-    expect(ask_why()).to_be_hidden()
-    begin(page, "climb")
-    place(page, 7)
-    expect(ask_why()).to_be_visible()
+    for blocks in ((7, 8), (7,)):
+        begin(page, "climb")
+        for number in blocks:
+            place(page, number)
+            for name in ("Hint", "Show the move", "Explain why"):
+                page.get_by_role("button", name=name, exact=True).click()
+            hint = page.get_by_label("Hint", exact=True)
+            expect(hint.get_by_text("What is this?")).to_be_visible()
+            introduction = hint.get_by_text(require_idea("rounds").introduction)
+            expect(introduction).to_be_visible(visible=number == 7)
 
 
-@pytest.mark.parametrize("way", ["hover", "focus"])
+@pytest.mark.parametrize("way", ["hover", "focus", "drag"])
 def test_reason_at_an_impossible_block_is_visible(visitor: Visitor, way: str) -> None:
-    page = visitor(None)
-    begin(page, "draft", moves=(5, 9))
+    page = open_game(visitor, moves=(5, 9))
     why = "You cannot place block 8 on top of block 5: choose one less than or equal to 5."
     eight = block(page, 8)
     expect(eight).to_have_accessible_description(why)
     expect(page.get_by_text(why)).not_to_be_visible()
-    if way == "hover":
-        eight.hover()
+    if way == "drag":
+        drag(page, 8)
+        expect(page.locator(".ghost")).to_have_count(0)
     else:
-        block(page, 7).focus()
-        page.keyboard.press("Tab")
-    expect(page.get_by_role("tooltip", name=why).or_(page.get_by_text(why)).first).to_be_visible()
-    eight.click(force=True)
+        if way == "hover":
+            eight.hover()
+        else:
+            block(page, 7).press("Tab")
+        reason = page.get_by_role("tooltip", name=why).or_(page.get_by_text(why))
+        expect(reason.first).to_be_visible()
+        eight.click(force=True)
     expect(notice(page)).to_have_text(why)
     assert game_on(page).moves == (5, 9)
-
-
-def test_hidden_blocks_are_in_no_page_or_answer(visitor: Visitor) -> None:
-    page = visitor("/new?game=summit&opponent=table", reuse=False)
-    open_more(page, "More options")
-    page.get_by_label("Hide which blocks are left").check()
-    page.get_by_role("button", name="Play", exact=True).click()
-    sent: list[str] = []
-    page.on(
-        "response",
-        lambda answer: sent.append(answer.text()) if "/move?seen=" in answer.url else None,
-    )
-    place(page, 5, 4)
-    for number in range(1, 10):
-        expect(block(page, number)).not_to_have_attribute("aria-disabled", "true")
-        assert block(page, number).evaluate("block => block.className") == block(page, 1).evaluate(
-            "block => block.className"
-        )
-    expect(page.get_by_role("button", name="Hint", exact=True)).to_have_count(0)
-    expect(page.get_by_role("link", name="Analyse")).to_have_count(0)
-    expect(board(page)).not_to_contain_text("has left")
-    assert len(sent) == 2
-    assert not any(re.search(r"has left|why-|class=\"[^\"]*used", text) for text in sent)
 
 
 def test_html_in_names_is_only_text(visitor: Visitor) -> None:
@@ -280,9 +244,8 @@ def test_html_in_names_is_only_text(visitor: Visitor) -> None:
 def test_sound_is_off_until_it_is_switched_on_and_remembered(visitor: Visitor) -> None:
     page = visitor(None, reuse=False)
     page.add_init_script(
-        "window.tones = 0; const start = OscillatorNode.prototype.start;"
-        "OscillatorNode.prototype.start = function (...at) { window.tones++; "
-        "return start.apply(this, at); };"
+        "window.tones = 0; const { start } = OscillatorNode.prototype;"
+        "OscillatorNode.prototype.start = function (...at) { tones++; start.apply(this, at); };"
     )
     begin(page, "draft")
     sound = page.get_by_role("button", name="Sound")
@@ -295,19 +258,7 @@ def test_sound_is_off_until_it_is_switched_on_and_remembered(visitor: Visitor) -
     place(page, 8)
     assert page.evaluate("tones") == before + 1
     page.reload()
-    expect(page.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "true")
-
-
-def test_drag_that_ends_beside_the_board_places_nothing(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft")
-    block(page, 9).hover()
-    page.mouse.down()
-    page.mouse.move(20, 400, steps=3)
-    page.mouse.up()
-    expect(page.locator(".ghost")).to_have_count(0)
-    assert game_on(page).moves == ()
-    place(page, 9)
+    expect(sound).to_have_attribute("aria-pressed", "true")
 
 
 def test_play_now_begins_in_one_click_and_is_listed_on_the_first_page(visitor: Visitor) -> None:
@@ -323,22 +274,24 @@ def test_play_now_begins_in_one_click_and_is_listed_on_the_first_page(visitor: V
 # Presses while the page changes -------------------------------------------------------------------
 
 
-def test_block_pressed_while_another_is_sent_is_placed_after_it(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft")
+def test_blocks_that_are_pressed_fast_or_dropped_beside_the_board_count_once_or_never(
+    visitor: Visitor,
+) -> None:
+    page = open_game(visitor)
+    block(page, 9).hover()
+    page.mouse.down()
+    page.mouse.move(20, 400, steps=3)
+    page.mouse.up()
+    expect(page.locator(".ghost")).to_have_count(0)
+    assert game_on(page).moves == ()
+    press = "document.getElementById('block-%d').click();"
     with page.expect_request("**/move*"):
-        page.evaluate(
-            "['9', '8'].forEach((number) => document.getElementById(`block-${number}`).click())"
-        )
+        page.evaluate(press % 9 + press % 8)
     expect(tower(page, re.compile("Player 2.s tower, height 8 of 15: 8$"))).to_be_visible()
     assert game_on(page).moves == (9, 8)
-
-
-def test_block_pressed_twice_is_placed_once(visitor: Visitor) -> None:
-    page = visitor(None)
     begin(page, "summit")
     with changing(page):
-        page.evaluate("for (const _ of [1, 2]) document.getElementById('block-5').click()")
+        page.evaluate(press % 5 * 2)
     page.reload()
     assert game_on(page).moves == (5,)
 

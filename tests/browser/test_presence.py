@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from serving import DESKTOP, PHONE, Server
-from support.browsers import Visitor, play_over_link
-from support.gestures import hide, notice
+from support.browsers import Visitor, open_game, play_over_link
+from support.gestures import hide, notice, watch_link
 from support.stores import run_sql
-from visits import begin, block, board, my_turn, place, status
+from visits import block, board, my_turn, place, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -22,17 +22,14 @@ def allow_claims(site: Server, page: Page) -> None:
     run_sql(site.database, f"UPDATE rooms SET {claim} WHERE address = '{address}'")  # noqa: S608
 
 
-@pytest.mark.parametrize(
-    ("size", "touch"), [(DESKTOP, False), (PHONE, True)], ids=["desktop", "phone"]
-)
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 def test_friend_joins_by_the_code(
-    visitor: Visitor, size: tuple[int, int], *, touch: bool, scripts: bool
+    visitor: Visitor, size: tuple[int, int], *, scripts: bool
 ) -> None:
-    ann = visitor(None)
-    begin(ann, "draft", "link", name_1="Ann")
+    ann = open_game(visitor, "draft", "link", name_1="Ann")
     code = ann.locator("#short-code").inner_text()
-    ben = visitor("/", size=size, touch=touch, scripts=scripts)
+    ben = visitor("/", size=size, touch=size == PHONE, scripts=scripts)
     ben.get_by_role("link", name="Join with a code", exact=True).click()
     expect(ben.get_by_label("Code")).to_be_focused()
     ben.keyboard.type(f"{code[:2].lower()} {code[2:].lower()}")
@@ -64,41 +61,31 @@ def test_player_with_a_hidden_or_closed_page_is_away(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_game_is_claimed_from_a_gone_player(
+def test_game_is_claimed_from_a_gone_player_who_does_not_return(
     visitor: Visitor, site: Server, *, scripts: bool
 ) -> None:
     ann, ben = play_over_link(visitor)
-    watch = ben.locator("#watch-link").input_value()
+    watch, room = watch_link(ben), ben.url
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
     claim = ann.get_by_role("button", name="Claim the game")
     expect(claim).to_have_count(0)
     allow_claims(site, ann)
-    ben.close()
-    expect(ann.get_by_text("has not been here for 1 second")).to_be_visible()
-    if not scripts:
-        cookies = ann.context.cookies()
-        plain = visitor(None, scripts=False, reuse=False)
-        plain.context.add_cookies(cookies)  # type: ignore[arg-type]  # as they were given
-        plain.goto(ann.url)
-        claim = plain.get_by_role("button", name="Claim the game")
-    claim.click()
-    expect(status(ann)).to_contain_text("You win: Ben forfeits the game.")
-    spectator = visitor(watch)
-    expect(status(spectator)).to_contain_text("Ann wins: Ben forfeits the game.")
-
-
-def test_player_who_returns_in_time_cannot_be_claimed_from(visitor: Visitor, site: Server) -> None:
-    ann, ben = play_over_link(visitor)
-    place(ann, 9)
-    expect(my_turn(ben)).to_be_visible()
-    room = ben.url
-    allow_claims(site, ann)
     again = ben.context.new_page()
     ben.goto("about:blank")
-    claim = ann.get_by_role("button", name="Claim the game")
     expect(claim).to_be_visible()
     again.goto(room)
     expect(claim).to_have_count(0)
     place(again, 8)
-    expect(my_turn(ann)).to_be_visible()
+    place(ann, 1)
+    expect(my_turn(again)).to_be_visible()
+    again.close()
+    expect(ann.get_by_text("has not been here for 1 second")).to_be_visible()
+    if not scripts:
+        plain = visitor(None, scripts=False, reuse=False)
+        plain.context.add_cookies(ann.context.cookies())  # type: ignore[arg-type]  # as they are
+        plain.goto(ann.url)
+        claim = plain.get_by_role("button", name="Claim the game")
+    claim.click()
+    expect(status(ann)).to_contain_text("You win: Ben forfeits the game.")
+    expect(status(visitor(watch))).to_contain_text("Ann wins: Ben forfeits the game.")

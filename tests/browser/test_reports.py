@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 
@@ -17,17 +16,11 @@ from number_tower.studies.lab.report import build_report
 from number_tower.studies.lab.results import LabResults
 from number_tower.support.files import write_files
 from serving import DESKTOP, PHONE
+from support.browsers import find_violations
 from support.lab_rows import make_grid, make_row
 
 pytest_plugins = ["support.browsers"]
 
-AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
-FIND_VIOLATIONS = """
-async () => (await axe.run({ preload: false, resultTypes: ["violations"] })).violations
-  .map((found) => [
-    found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))
-  ])
-"""
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 INK = "rgb(0, 0, 0)"
 """The colour of text on light pages, and on paper."""
@@ -42,14 +35,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     rows.append(make_row(index=24, status="too large", blocks="1-8", target=24, fit="any"))
     results = LabResults("lab.jsonl", {}, tuple(rows))
-    write_files(
-        build_report(results, rank_rows(rows, limits={}), command="tower lab lab.jsonl"),
-        folder / "lab",
-    )
-    scores = evaluate(
-        ["random", "perfect"], variants=3, number=8, positions=24, seed=5, jobs=1
-    ).scores
-    write_files(build_evaluation_report(scores, "tower eval"), folder / "evaluation")
+    report = build_report(results, rank_rows(rows, limits={}), command="tower lab lab.jsonl")
+    write_files(report, folder / "lab")
+    result = evaluate(["random", "perfect"], variants=3, number=8, positions=24, seed=5, jobs=1)
+    write_files(build_evaluation_report(result.scores, "tower eval"), folder / "evaluation")
     return folder
 
 
@@ -58,11 +47,10 @@ def test_report_is_accessible_scrolls_only_its_tables_and_fits_on_paper(
     open_file: Callable[..., Page], folder: Path, report: str
 ) -> None:
     page = open_file(folder / report)
-    page.evaluate(AXE)
     for (width, height), light in product((PHONE, DESKTOP), ("light", "dark")):
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if light == "dark" else "light")
-        assert page.evaluate(FIND_VIOLATIONS) == [], (width, light)
+        assert find_violations(page) == [], (width, light)
         assert page.evaluate(FITS), width
     page.set_viewport_size({"width": 720, "height": 900})
     page.emulate_media(media="print", color_scheme="dark")

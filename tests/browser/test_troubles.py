@@ -10,9 +10,9 @@ from contextlib import closing
 from playwright.sync_api import Locator, Page, Route, expect
 
 from serving import Server
-from support.browsers import Visitor, forgive, play_over_link
+from support.browsers import Visitor, forgive, open_game, play_over_link
 from support.gestures import hide, tower
-from visits import begin, block, board, game_on, my_turn, open_more, place, status
+from visits import block, board, game_on, my_turn, open_more, place, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -52,8 +52,7 @@ def test_board_stays_while_the_server_is_in_trouble(visitor: Visitor, troubles: 
 def test_move_into_locked_database_is_repeated(
     visitor: Visitor, site: Server, troubles: list[str]
 ) -> None:
-    page = visitor(None)
-    begin(page, "draft")
+    page = open_game(visitor)
     with closing(sqlite3.connect(site.database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         block(page, 9).click()
@@ -66,8 +65,7 @@ def test_move_into_locked_database_is_repeated(
 
 
 def test_deleted_game_is_not_requested_again(visitor: Visitor, troubles: list[str]) -> None:
-    page = visitor(None, reuse=False)
-    begin(page, "draft")
+    page = open_game(visitor, "draft", reuse=False)
     asked: list[str] = []
     for path in ("**/events*", "**/table*", "**/move*"):
         answer_with(page, path, 404)
@@ -108,8 +106,7 @@ def test_failed_request_for_the_table_is_repeated(visitor: Visitor, troubles: li
 
 
 def test_more_tabs_than_connections_all_follow_the_game(visitor: Visitor) -> None:
-    first = visitor(None)
-    begin(first, "draft")
+    first = open_game(visitor)
     tabs = [first]
     for _ in range(6):
         tabs.append(first.context.new_page())
@@ -133,20 +130,34 @@ def test_hidden_tab_closes_its_stream_and_catches_up(visitor: Visitor) -> None:
     expect(my_turn(ben)).to_be_visible()
 
 
-def test_typed_text_stays_when_the_other_moves(visitor: Visitor) -> None:
-    ann, ben = play_over_link(visitor)
-    typed = ben.locator("#typed")
+def test_typed_text_private_link_and_hint_stay_when_the_other_moves(visitor: Visitor) -> None:
+    ann, ben = play_over_link(visitor, hints="yes")
+    open_more(ben, "Links and devices")
+    ben.get_by_role("button", name="Move my seat to another device").click()
+    private = ben.get_by_label("Private link for your other device")
+    link, typed = private.input_value(), ben.locator("#typed")
     for where, placed, wanted in (("in the field", 9, 8), ("elsewhere", 5, 4)):
         typed.fill(f"{wanted}")
         if where == "elsewhere":
             typed.blur()
         place(ann, placed)
         expect(my_turn(ben)).to_be_visible()
+        expect(private).to_have_value(link)
+        expect(ben.get_by_text("Keep this link private.")).to_have_count(1)
         expect(typed).to_have_value(f"{wanted}")
         typed.press("Enter")
         expect(my_turn(ann)).to_be_visible()
         assert game_on(ann).moves[-2:] == (placed, wanted)
         expect(typed).to_have_value("")
+    ann.get_by_role("button", name="Hint").click()
+    hint = ann.get_by_role("status", name="Hint")
+    words = hint.inner_text()
+    ben.get_by_role("button", name="Ask to undo").click()
+    expect(ann.get_by_role("button", name="Accept")).to_be_visible()
+    expect(hint).to_have_text(words, use_inner_text=True)
+    expect(ann.get_by_role("button", name="Hint", exact=True)).to_have_count(0)
+    place(ann, game_on(ann).legal[0])
+    expect(hint).to_have_count(0)
 
 
 def test_focus_moves_to_the_next_answer(visitor: Visitor) -> None:
@@ -170,39 +181,8 @@ def test_focus_moves_to_the_next_answer(visitor: Visitor) -> None:
     expect(ben.get_by_role("button", name="Offer a rematch")).to_be_focused()
 
 
-def test_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
-    ann, ben = play_over_link(visitor)
-    place(ann, 9)
-    open_more(ann, "Links and devices")
-    ann.get_by_role("button", name="Move my seat to another device").click()
-    private = ann.get_by_label("Private link for your other device")
-    link = private.input_value()
-    place(ben, 8)
-    expect(my_turn(ann)).to_be_visible()
-    expect(private).to_be_visible()
-    expect(private).to_have_value(link)
-    expect(ann.get_by_text("Keep this link private.")).to_have_count(1)
-
-
-def test_hint_stays_until_the_position_changes(visitor: Visitor) -> None:
-    ann, ben = play_over_link(visitor, hints="yes")
-    place(ann, 9)
-    expect(my_turn(ben)).to_be_visible()
-    ben.get_by_role("button", name="Hint").click()
-    hint = ben.get_by_role("status", name="Hint")
-    expect(hint).to_be_visible()
-    words = hint.inner_text()
-    ann.get_by_role("button", name="Ask to undo").click()
-    expect(ben.get_by_role("button", name="Accept")).to_be_visible()
-    expect(hint).to_have_text(words, use_inner_text=True)
-    expect(ben.get_by_role("button", name="Hint", exact=True)).to_have_count(0)
-    place(ben, 8)
-    expect(hint).to_have_count(0)
-
-
 def test_copying_is_announced_to_screen_readers(visitor: Visitor) -> None:
-    page = visitor(None)
-    begin(page, "draft", "link")
+    page = open_game(visitor, "draft", "link")
     page.get_by_role("button", name="Copy").first.click()
     expect(page.get_by_role("status").get_by_text("Copied.", exact=True)).to_be_visible()
     expect(connection(page)).to_be_empty()

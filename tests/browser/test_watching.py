@@ -19,7 +19,7 @@ PAGES = {
     "/host": "<img src='http://elsewhere.example/x.png'>",
     "/missing": "<img src='/none.png'>",
     "/broken": "<script src='/broken.js'></script>",
-    "/broken.js": "nobody.home()",
+    "/broken.js": "missing.call()",
     "/favicon.ico": "",
 }
 
@@ -32,12 +32,10 @@ def small() -> Iterator[str]:
         def do_GET(self) -> None:
             body = PAGES.get(self.path)
             self.send_response(404 if body is None else 200)
-            self.send_header(
-                "Content-Type", "text/javascript" if self.path.endswith("js") else "text/html"
-            )
-            self.send_header(
-                "Content-Security-Policy", "default-src 'self' http://elsewhere.example"
-            )
+            kind = "javascript" if self.path.endswith("js") else "html"
+            self.send_header("Content-Type", f"text/{kind}")
+            policy = "default-src 'self' http://elsewhere.example"
+            self.send_header("Content-Security-Policy", policy)
             self.end_headers()
             self.wfile.write((body or "").encode())
 
@@ -56,7 +54,7 @@ def small() -> Iterator[str]:
         ("/style", "Content Security Policy"),
         ("/host", "another host: http://elsewhere.example/x.png"),
         ("/missing", "404"),
-        ("/broken", "nobody is not defined"),
+        ("/broken", "missing is not defined"),
     ],
 )
 def test_trouble_in_a_page_is_noted(

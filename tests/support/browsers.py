@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.resources import files
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple, Protocol
@@ -34,6 +35,7 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    ViewportSize,
     sync_playwright,
 )
 from playwright.sync_api import expect as expecting
@@ -46,9 +48,10 @@ REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
 
 THRIFTY = (
     "--disable-gpu", "--disable-site-isolation-trials", "--renderer-process-limit=1",
-    "--js-flags=--single-threaded",
+    "--js-flags=--single-threaded", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )  # fmt: skip
-"""One process draws all pages: starting one costs more than most pages."""
+"""One process draws all pages: starting one costs more than most pages. No other host is reached.
+"""
 
 BLOCKED = "Service Worker registration blocked by Playwright"
 """A message of every page: a service worker would come between pages and server."""
@@ -59,6 +62,12 @@ GONE = (
 )  # fmt: skip
 """Messages of a browser about a server that has ended."""
 
+FIND_VIOLATIONS = """
+async () => (await axe.run({ preload: false, resultTypes: ["violations"], %s })).violations
+  .map(({ id, help, nodes }) => [id, help, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))])
+"""
+"""Style sheets and media are loaded first only for rules that are not on."""
+
 expecting.set_options(timeout=PATIENCE)
 
 
@@ -66,27 +75,19 @@ class Visitor(Protocol):
     """Opens a page as a new visitor."""
 
     def __call__(
-        self,
-        path: str | None = "/",
-        *,
-        at: str | None = None,
-        size: tuple[int, int] = DESKTOP,
-        dark: bool = False,
-        scripts: bool = True,
-        touch: bool = False,
-        reuse: bool = True,
+        self, path: str | None = "/", *, at: str | None = None, reuse: bool = True, **look: Any
     ) -> Page:
-        """Visit a path of the server, or of the one at another address."""
+        """Visit a path of the server, or of the one at another address, in a window like this."""
 
 
 class Look(NamedTuple):
     """How a window is set up."""
 
     url: str
-    size: tuple[int, int]
-    dark: bool
-    scripts: bool
-    touch: bool
+    size: tuple[int, int] = DESKTOP
+    dark: bool = False
+    scripts: bool = True
+    touch: bool = False
 
 
 class Window:
@@ -94,14 +95,7 @@ class Window:
 
     def __init__(self, browser: Browser, look: Look) -> None:
         self.look = look
-        self.context = person(
-            browser,
-            look.url,
-            size=look.size,
-            dark=look.dark,
-            scripts=look.scripts,
-            touch=look.touch,
-        )
+        self.context = person(browser, **look._asdict())
         self.troubles: list[str] = []
         self._watch()
         self.page = self.context.new_page()
@@ -162,11 +156,7 @@ def browser() -> Iterator[Browser]:
     path = browsers.find()
     assert path is not None, "there is no browser; `make browser` gets one"
     with sync_playwright() as playwright:
-        arguments = [
-            *browsers.FLAGS,
-            *THRIFTY,
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-        ]
+        arguments = [*browsers.FLAGS, *THRIFTY]
         started = playwright.chromium.launch(
             executable_path=path, args=arguments, timeout=2 * PATIENCE
         )
@@ -223,18 +213,11 @@ def visitor(
     used: list[tuple[Window, bool]] = []
 
     def visit(
-        path: str | None = "/",
-        *,
-        at: str | None = None,
-        size: tuple[int, int] = DESKTOP,
-        dark: bool = False,
-        scripts: bool = True,
-        touch: bool = False,
-        reuse: bool = True,
+        path: str | None = "/", *, at: str | None = None, reuse: bool = True, **look: Any
     ) -> Page:
-        look = Look(at or request.getfixturevalue("site").url, size, dark, scripts, touch)
-        empty = windows.get(look)
-        window = empty.pop() if reuse and empty else Window(browser, look)
+        asked = Look(at or request.getfixturevalue("site").url, **look)
+        empty = windows.get(asked)
+        window = empty.pop() if reuse and empty else Window(browser, asked)
         used.append((window, reuse and at is None))
         window.troubles = troubles
         if path is not None:
@@ -261,28 +244,50 @@ def open_file(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Open pages from the disk, where no server is needed."""
     with _running(browser), ExitStack() as closing:
 
-        def open_page(path: Path, *, size: tuple[int, int] = DESKTOP, dark: bool = False) -> Page:
-            context = browser.new_context(
-                viewport={"width": size[0], "height": size[1]},
-                color_scheme="dark" if dark else "light",
-            )
-            closing.callback(context.close)
-            page = context.new_page()
+        def open_page(path: Path, *, size: tuple[int, int] = DESKTOP) -> Page:
+            viewport: ViewportSize = {"width": size[0], "height": size[1]}
+            page = closing.enter_context(browser.new_context(viewport=viewport)).new_page()
             page.goto(path.as_uri())
             return page
 
         yield open_page
 
 
+def open_game(
+    visitor: Visitor, game: str = "draft", opponent: str = "table", *, moves: Iterable[int] = (),
+    size: tuple[int, int] = DESKTOP, scripts: bool = True, touch: bool = False,
+    reuse: bool = True, **wishes: str,
+) -> Page:  # fmt: skip
+    """Begin a game as a new visitor, and play its first moves; return its page."""
+    page = visitor(None, size=size, scripts=scripts, touch=touch, reuse=reuse)
+    begin(page, game, opponent, moves=moves, **wishes)
+    return page
+
+
 def play_over_link(
-    visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str
+    visitor: Visitor, game: str = "draft", *, at: str | None = None, **wishes: str
 ) -> tuple[Page, Page]:
-    """Let Ann invite Ben with a link."""
+    """Let Ann invite Ben with a link, and mark their pages."""
     ann, ben = visitor(None, at=at), visitor(None, at=at)
     begin(ann, game, "link", moves=(), name_1="Ann", **wishes)
     join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
     expecting(my_turn(ann)).to_be_visible()
+    for page in (ann, ben):
+        page.evaluate("window.stayed = true")
     return ann, ben
+
+
+def never_reloaded(*pages: Page) -> bool:
+    """Say whether marked pages are still as they were opened."""
+    return all(page.evaluate("window.stayed === true") for page in pages)
+
+
+def find_violations(page: Page, options: str = "") -> list[Any]:
+    """Return what axe finds to be inaccessible on a page."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text())
+    violations: list[Any] = page.evaluate(FIND_VIOLATIONS % options)
+    return violations
 
 
 def forgive(troubles: list[str], *expected: str) -> None:

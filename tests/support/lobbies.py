@@ -26,7 +26,7 @@ LINK = NewRoom(START, "link", names=("Ann", None))
 
 
 class InstantWorkers(Workers):
-    """Computes answers in this process, or raises what it is told to raise.
+    """Computes answers in this process, or raises the error in `trouble`.
 
     Arguments and answers are pickled, as between processes. Answers with a key are cached.
     """

@@ -1,4 +1,4 @@
-"""Every answer of the API is as described, whatever it is sent.
+"""Every answer of the API is as its description says, for right and wrong requests.
 
 schemathesis makes requests from its description; they are answered in this process.
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import count
+from itertools import cycle
 from pathlib import Path
 from shutil import rmtree
 from tempfile import gettempdir
@@ -44,34 +44,21 @@ CONFIG = schemathesis.Config.from_dict(
     {
         "seed": 20270131,
         "max-stream-events": 1,
-        "phases": {
-            "coverage": {"enabled": THOROUGH}
-        },  # more than a thousand requests, made while tests are collected
-        "checks": {
-            # A request can be well-formed and make no game: rules that cannot be, or a record with
-            # a false move.
-            "positive_data_acceptance": {"enabled": False},
-        },
+        # More than a thousand requests, made while tests are collected.
+        "phases": {"coverage": {"enabled": THOROUGH}},
+        # A request can be well-formed and make no game: rules that cannot be, or a record with a
+        # false move.
+        "checks": {"positive_data_acceptance": {"enabled": False}},
     }
 )
 
 
-class Rooms:
-    """Games to send requests to, a new one after a few requests."""
-
-    def __init__(self, client: asgi.ASGIClient) -> None:
-        self._client = client
-        self._turn = count()
-        self._made: dict[str, Any] = {}
-
-    def get_room(self) -> tuple[str, str]:
-        """Return the address of a game, and the token of its first player."""
-        turn = next(self._turn)
-        if turn % 4 == 0:
-            made = self._client.post("/api/games", json=GAMES[turn // 4 % len(GAMES)])
-            assert made.status_code == 201, made.text
-            self._made = made.json()
-        return self._made["address"], self._made["token"]
+def open_rooms(client: asgi.ASGIClient) -> Iterator[tuple[str, str]]:
+    """Yield the address of a game, and its first player's token, four times for every game."""
+    for game in cycle(GAMES):
+        made = client.post("/api/games", json=game)
+        assert made.status_code == 201, made.text
+        yield from [(made.json()["address"], made.json()["token"])] * 4
 
 
 FOLDER = Path(gettempdir()) / f"number-tower-fuzz-{os.getpid()}"
@@ -83,10 +70,10 @@ schema.app = APP
 
 
 @pytest.fixture(scope="module")
-def rooms() -> Iterator[Rooms]:
+def rooms() -> Iterator[Iterator[tuple[str, str]]]:
     FOLDER.mkdir()
     with asgi.get_client(APP) as client:
-        yield Rooms(client)
+        yield open_rooms(client)
     asgi.shutdown_lifespans()
     rmtree(FOLDER)
 
@@ -100,7 +87,7 @@ def rooms() -> Iterator[Rooms]:
     database=None,
 )
 def test_answer_is_described_and_no_server_error(
-    case: schemathesis.Case[Any], rooms: Rooms
+    case: schemathesis.Case[Any], rooms: Iterator[tuple[str, str]]
 ) -> None:
     wrong = {""}
     if case.meta:
@@ -108,7 +95,7 @@ def test_answer_is_described_and_no_server_error(
         wrong = {part.value for part, data in parts if data.mode.is_negative}
     headers = None
     if "{address}" in case.operation.path and not wrong & {"path", "header"}:
-        address, token = rooms.get_room()
+        address, token = next(rooms)
         case.path_parameters = {"address": address}
         headers = make_auth_header(token)
     is_puzzle = "puzzles" in case.operation.path and not wrong

@@ -52,11 +52,6 @@ def test_board_of_numbers_shows_every_game_without_repeats_and_heights(game: Gam
         assert [cell.number for cell in cells if cell.is_last] == list(game.moves[-1:])
 
 
-def test_hidden_blocks_and_very_many_numbers_have_no_board() -> None:
-    assert blocks.draw_cells(Table(Game(Rules()), hidden=True)) == ()
-    assert blocks.draw_cells(make_table(blocks=range(1, MAX_BLOCKS + 2))) == ()
-
-
 @given(any_game())
 def test_offered_blocks_can_be_placed_and_others_have_a_reason(game: Game) -> None:
     table = Table(game)
@@ -82,13 +77,15 @@ def test_waiting_player_reads_the_reason_at_every_block() -> None:
     assert [choice.block for choice in offered if choice.used] == [9]
 
 
-def test_very_many_blocks_are_offered_in_part() -> None:
+def test_very_many_blocks_are_offered_in_part_and_have_no_board() -> None:
     table = make_table(100, blocks=range(1, 1001), fit="ascending")
     offered = blocks.build_menu(table, 1)
     assert [choice.block for choice in offered.options] == list(range(101, 101 + MAX_BLOCKS))
     assert offered.more == 900 - MAX_BLOCKS
     ended = make_table(1000, blocks=range(1, 1001), fit="ascending")
     assert blocks.build_menu(ended, 1).options == ()
+    assert blocks.draw_cells(make_table(blocks=range(1, MAX_BLOCKS + 2))) == ()
+    assert blocks.draw_cells(Table(Game(Rules()), hidden=True)) == ()
 
 
 def test_remaining_blocks_of_a_seat_are_ranges() -> None:
@@ -98,29 +95,16 @@ def test_remaining_blocks_of_a_seat_are_ranges() -> None:
     assert blocks.format_remaining(make_table(1, blocks=[1]), 0) == "none"
 
 
-def test_log_has_every_change_and_takeback() -> None:
-    table = make_table(9, 8).undo().play(7)
-    log = view.build_log(table)
-    assert [(line.version, line.kind, line.player, line.block) for line in log] == [
-        (0, "start", 0, None),
-        (1, "placed", 0, 9),
-        (2, "placed", 1, 8),
-        (3, "undone", 1, 8),
+def test_log_has_every_change_takeback_and_result_or_the_last_lines() -> None:
+    log = view.build_log(make_table(9, 8).undo().play(7).declare("resigned", 1))
+    assert [(line.version, line.kind, line.player, line.block) for line in log[:-1]] == [
+        (0, "start", 0, None), (1, "placed", 0, 9), (2, "placed", 1, 8), (3, "undone", 1, 8),
         (4, "placed", 1, 7),
-    ]
-
-
-def test_log_has_a_declared_result() -> None:
-    table = make_table(9).declare("resigned", 1)
-    log = view.build_log(table)
+    ]  # fmt: skip
     assert log[-1].kind == "end"
     assert "Player 2 resigns" in log[-1].text
-
-
-def test_long_log_has_its_last_lines() -> None:
     table = make_table(*range(1, 91), blocks=range(1, 101), fit="ascending")
-    log = view.build_log(table, most=10)
-    assert [line.block for line in log] == list(range(81, 91))
+    assert [line.block for line in view.build_log(table, most=10)] == list(range(81, 91))
 
 
 @given(any_game())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ from support.clocks import SLOW
 from support.faults import Faults
 from support.lobbies import open_lobby
 
+pytest_plugins = ["anyio.pytest_plugin"]
+pytestmark = pytest.mark.usefixtures("anyio_backend")
+
 TEACHER = Credentials(browsers=("teacher",))
 
 
@@ -36,26 +39,18 @@ def make_classes(lobby: Lobby) -> Classes:
 
 
 class Lesson:
-    """A class of two in a lobby."""
+    """A class in a lobby."""
 
-    def __init__(self, lobby: Lobby) -> None:
+    def __init__(self, lobby: Lobby, code: str) -> None:
         self.lobby = lobby
         self.classes: Classes = make_classes(lobby)
-        self.code = ""
-
-    async def begin(self) -> None:
-        settings = ClassSettings((catalogue.choose("draft"),))
-        insert = partial(classrooms.insert_classroom, settings=settings, browser="teacher")
-        stored, _ = await self.classes.database.write(insert)
-        self.code = stored.code
-        for name in ("Ann", "Ben"):
-            await self.join(name)
+        self.code = code
 
     async def act(self, action: Action) -> None:
         await self.classes.act(await self.classes.find(self.code), TEACHER, action)
 
     async def join(self, name: str, server: Lobby | None = None) -> None:
-        classes = self.classes if server is None else make_classes(server)
+        classes = make_classes(server or self.lobby)
         stored, credentials = await classes.find(self.code), Credentials(browsers=(name,))
         await classes.act(stored, credentials, Join(name), name)
 
@@ -74,14 +69,24 @@ Events = AsyncIterator[bytes]
 
 
 async def read_event(events: Events) -> str:
-    return (await anext(events)).decode()
-
-
-async def skip_keepalives(events: Events) -> str:
     """Return the next event that is not only a sign of life."""
-    while (event := await read_event(events)) == KEEPALIVE.decode():
+    while (event := await anext(events)) == KEEPALIVE:
         pass
-    return event
+    return event.decode()
+
+
+@pytest.fixture
+async def lesson(tmp_path: Path) -> AsyncIterator[Lesson]:
+    """A class of Ann and Ben."""
+    settings = ClassSettings((catalogue.choose("draft"),))
+    insert = partial(classrooms.insert_classroom, settings=settings, browser="teacher")
+    async with open_lobby(tmp_path) as lobby:
+        stored, _ = await lobby.database.write(insert)
+        lesson = Lesson(lobby, stored.code)
+        for name in ("Ann", "Ben"):
+            await lesson.join(name)
+        yield lesson
+        await lobby.close()
 
 
 @asynccontextmanager
@@ -91,130 +96,100 @@ async def follow(events: Any) -> AsyncIterator[Events]:
         yield events
 
 
-def run_in_class(folder: Path, script: Callable[[Lesson], Awaitable[None]]) -> None:
-    async def run() -> None:
-        async with open_lobby(folder) as lobby:
-            lesson = Lesson(lobby)
-            await lesson.begin()
-            await script(lesson)
-            await lobby.close()
-
-    asyncio.run(asyncio.wait_for(run(), SLOW))
-
-
-def test_wall_gets_only_the_boards_that_change(tmp_path: Path) -> None:
-    async def script(lesson: Lesson) -> None:
-        await lesson.act(StartRound(1))
-        async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
-            assert (await read_event(wall)).startswith("event: state\nid: 4.")
-            await lesson.place(9)
+async def test_wall_gets_only_the_boards_that_change(lesson: Lesson) -> None:
+    await lesson.act(StartRound(1))
+    async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
+        assert (await read_event(wall)).startswith("event: state\nid: 4.")
+        await lesson.place(9)
+        event = await read_event(wall)
+        assert event.startswith('event: board\ndata: <div class="class-board')
+        assert "height 9 of 15: 9" in event
+        assert "event: state" not in event, "the rest of the page is as it was"
+        assert event.count("\n") == 3
+        await lesson.place(8, 6)
+        while "event: state" not in event:
             event = await read_event(wall)
-            assert event.startswith('event: board\ndata: <div class="class-board')
-            assert "height 9 of 15: 9" in event
-            assert "event: state" not in event, "the rest of the page is as it was"
-            assert event.count("\n") == 3
-            await lesson.place(8, 6)
-            while "event: state" not in event:
-                event = await read_event(wall)
-            assert "id: 5." in event
-            assert "wins (target reached)" in event
-
-    run_in_class(tmp_path, script)
+        assert "id: 5." in event
+        assert "wins (target reached)" in event
 
 
-def test_wall_follows_the_rooms_of_a_new_round(tmp_path: Path) -> None:
-    async def script(lesson: Lesson) -> None:
-        async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
-            assert "id: 3.0" in await read_event(wall)
-            await lesson.act(StartRound(1))
-            assert "event: board" in await read_event(wall)
-            await lesson.place(9)
-            assert "height 9 of 15: 9" in await read_event(wall)
-
-    run_in_class(tmp_path, script)
-
-
-def test_stream_of_a_removed_pupil_ends(tmp_path: Path) -> None:
-    async def script(lesson: Lesson) -> None:
-        async with (
-            follow(
-                stream_wall(lesson.classes, lesson.code, Credentials(browsers=("Ann",)))
-            ) as pupil_wall,
-            follow(stream_wall(lesson.classes, lesson.code, TEACHER)) as teacher_wall,
-        ):
-            await read_event(pupil_wall)
-            await read_event(teacher_wall)
-            await lesson.act(Remove(1))
-            assert "event: state" in await read_event(teacher_wall)
-            with pytest.raises(StopAsyncIteration):
-                await read_event(pupil_wall)
-
-    run_in_class(tmp_path, script)
-
-
-def test_game_without_moves_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def script(lesson: Lesson) -> None:
-        monkeypatch.setattr(class_view, "HEARTBEAT", 0.01)
+async def test_wall_follows_the_rooms_of_a_new_round(lesson: Lesson) -> None:
+    async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
+        assert "id: 3.0" in await read_event(wall)
         await lesson.act(StartRound(1))
-        async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
-            await read_event(wall)
-            assert await read_event(wall) == KEEPALIVE.decode()
-
-            class Later(datetime):
-                @classmethod
-                def now(cls, tz: Any = None) -> Any:
-                    return datetime.now(tz) + timedelta(minutes=3)
-
-            assert datetime.now(UTC) < Later.now(UTC)
-            monkeypatch.setattr(class_view, "datetime", Later)
-            assert "No move for 3 minutes" in await skip_keepalives(wall)
-
-    run_in_class(tmp_path, script)
+        assert "event: board" in await read_event(wall)
+        await lesson.place(9)
+        assert "height 9 of 15: 9" in await read_event(wall)
 
 
-def test_stream_of_a_pupil_has_rounds_and_no_other_pupils(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_stream_of_a_removed_pupil_ends(lesson: Lesson) -> None:
+    walls = [
+        stream_wall(lesson.classes, lesson.code, credentials)
+        for credentials in (Credentials(browsers=("Ann",)), TEACHER)
+    ]
+    async with follow(walls[0]) as pupil_wall, follow(walls[1]) as teacher_wall:
+        await read_event(pupil_wall)
+        await read_event(teacher_wall)
+        await lesson.act(Remove(1))
+        assert "event: state" in await read_event(teacher_wall)
+        with pytest.raises(StopAsyncIteration):
+            await read_event(pupil_wall)
+
+
+async def test_game_without_moves_is_marked(
+    lesson: Lesson, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def script(lesson: Lesson) -> None:
-        monkeypatch.setattr(class_view, "HEARTBEAT", 0.05)
-        async with follow(stream_rounds(lesson.classes, lesson.code, 1)) as page:
-            assert "event: state\nid: 3\n" in await read_event(page)
-            await lesson.join("Zoë")
-            assert await read_event(page) == KEEPALIVE.decode()
-            for action, revision in ((Rename(1, "Anna"), 5), (StartRound(1), 6), (Pause(), 7)):
-                await lesson.act(action)
-                assert f"event: state\nid: {revision}\n" in await skip_keepalives(page)
+    monkeypatch.setattr(class_view, "HEARTBEAT", 0.01)
+    await lesson.act(StartRound(1))
+    async with follow(stream_wall(lesson.classes, lesson.code)) as wall:
+        await read_event(wall)
+        assert await anext(wall) == KEEPALIVE
 
-    run_in_class(tmp_path, script)
+        class Later(datetime):
+            @classmethod
+            def now(cls, tz: Any = None) -> Any:
+                return datetime.now(tz) + timedelta(minutes=3)
 
-
-def test_class_changed_by_another_process_is_read_again(tmp_path: Path) -> None:
-    async def script(lesson: Lesson) -> None:
-        async with open_lobby(tmp_path) as other:
-            await lesson.join("Zoë", other)
-            stored = await lesson.classes.find(lesson.code)
-            assert len(stored.classroom.pupils) == 3, "a page is always fresh"
-            async with aclosing(lesson.classes.follow_rounds(lesson.code, SLOW)) as states:
-                await anext(states)
-                await lesson.join("Yan", other)
-                lesson.lobby.hub.publish(Topic("class", stored.id), stored.revision + 1)
-                assert len((await anext(states)).classroom.pupils) == 4
-
-    run_in_class(tmp_path, script)
+        monkeypatch.setattr(class_view, "datetime", Later)
+        assert "No move for 3 minutes" in await read_event(wall)
 
 
-def test_many_readers_of_a_change_share_one_query(tmp_path: Path) -> None:
-    async def script(lesson: Lesson) -> None:
-        async with open_lobby(tmp_path) as other:
-            await lesson.join("Zoë", other)
-            revision = (await make_classes(other).find(lesson.code)).revision
-            faults = Faults()
-            # Nobody else needs the store of a class.
-            with faults.at(lesson.classes.database._store.engine):  # noqa: SLF001
-                states = await asyncio.gather(
-                    *(lesson.classes.find(lesson.code, revision) for _ in range(200))
-                )
-            assert {stored.revision for stored in states} == {revision}
-            assert faults.calls.count("begin") == 1
+async def test_stream_of_a_pupil_has_rounds_and_no_other_pupils(
+    lesson: Lesson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_view, "HEARTBEAT", 0.05)
+    async with follow(stream_rounds(lesson.classes, lesson.code, 1)) as page:
+        assert "event: state\nid: 3\n" in await read_event(page)
+        await lesson.join("Zoë")
+        assert await anext(page) == KEEPALIVE
+        for action, revision in ((Rename(1, "Anna"), 5), (StartRound(1), 6), (Pause(), 7)):
+            await lesson.act(action)
+            assert f"event: state\nid: {revision}\n" in await read_event(page)
 
-    run_in_class(tmp_path, script)
+
+async def test_class_changed_by_another_process_is_read_again(
+    lesson: Lesson, tmp_path: Path
+) -> None:
+    async with open_lobby(tmp_path) as other:
+        await lesson.join("Zoë", other)
+        stored = await lesson.classes.find(lesson.code)
+        assert len(stored.classroom.pupils) == 3, "a page is always fresh"
+        async with aclosing(lesson.classes.follow_rounds(lesson.code, SLOW)) as states:
+            await anext(states)
+            await lesson.join("Yan", other)
+            lesson.lobby.hub.publish(Topic("class", stored.id), stored.revision + 1)
+            assert len((await anext(states)).classroom.pupils) == 4
+
+
+async def test_many_readers_of_a_change_share_one_query(lesson: Lesson, tmp_path: Path) -> None:
+    async with open_lobby(tmp_path) as other:
+        await lesson.join("Zoë", other)
+        revision = (await make_classes(other).find(lesson.code)).revision
+        faults = Faults()
+        # No other code needs the store of a class.
+        with faults.at(lesson.classes.database._store.engine):  # noqa: SLF001
+            states = await asyncio.gather(
+                *(lesson.classes.find(lesson.code, revision) for _ in range(200))
+            )
+        assert {stored.revision for stored in states} == {revision}
+        assert faults.calls.count("begin") == 1

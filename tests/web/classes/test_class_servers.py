@@ -1,106 +1,25 @@
-"""Real servers: a class survives their crashes, and two at one database serve it."""
+"""Two real servers at one database serve one class."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from serving import Server
-from support.clocks import SLOW
+from support.clocks import SLOW, wait_until
+from support.lessons import Lesson, Visitor
 from support.postgres import fresh
-from support.servers import HOST, run_servers
+from support.servers import run_servers
 
 pytest_plugins = ["support.postgres"]
-
-
-class Person:
-    """A person with a browser, who can change servers."""
-
-    def __init__(self, server: Server) -> None:
-        self.client = httpx2.Client(timeout=SLOW)
-        self.server = server
-
-    def _url(self, path: str) -> str:
-        return f"http://{HOST}:{self.server.port}{path}"
-
-    def get(self, path: str) -> httpx2.Response:
-        return self.client.get(self._url(path))
-
-    def post(self, path: str, **form: str) -> httpx2.Response:
-        answer = self.client.post(self._url(path), data=form)
-        assert answer.status_code == 303, answer.text
-        return answer
-
-    def find_game(self, code: str) -> str:
-        answer = self.get(f"/class/{code}")
-        assert answer.status_code == 303, answer.text
-        return answer.headers["location"]
-
-
-class Class:
-    """A class with a teacher and pupils, who are spread over servers."""
-
-    def __init__(self, servers: list[Server], count: int) -> None:
-        self.teacher = Person(servers[0])
-        self.code = self.teacher.post("/class/new", games="draft").headers["location"][-5:]
-        self.pupils = {
-            f"Pupil {number}": Person(servers[number % len(servers)]) for number in range(count)
-        }
-        for name, pupil in self.pupils.items():
-            pupil.post(f"/class/{self.code}/join", name=name)
-
-    def invite_teacher(self, server: Server) -> Person:
-        """Return another teacher, who opens the newest link at a server that has seen the class."""
-        colleague = Person(server)
-        colleague.get(f"/class/{self.code}")
-        shown = self.teacher.client.post(
-            f"http://{HOST}:{self.teacher.server.port}/class/{self.code}/links"
-        )
-        links = re.findall(r"(/class/\w+/teach/[\w-]+)", shown.text)
-        colleague.post(links[0])
-        return colleague
-
-    def start(self, number: int) -> None:
-        self.teacher.post(f"/class/{self.code}/start", round=str(number))
-
-    def find_pairs(self) -> list[tuple[str, str]]:
-        """Return who plays whom, the one who begins first."""
-        page = self.teacher.get(f"/class/{self.code}/wall").text
-        boards = re.findall(r'id="board-\d+">(.*?)<p class="board-status"', page, re.DOTALL)
-        names = [re.findall(r'<bdi class="name"[^>]*>(.*?)</bdi>', board) for board in boards]
-        return [(pair[0], pair[1]) for pair in names if len(pair) == 2]
-
-    def place(self, name: str, block: int) -> None:
-        """Place a block as soon as this pupil's server knows that it is their turn."""
-        pupil = self.pupils[name]
-        game = pupil.find_game(self.code)
-        deadline = time.monotonic() + SLOW
-        while "Your turn" not in pupil.get(game).text:
-            assert time.monotonic() < deadline, f"it is never {name}'s turn"
-            time.sleep(0.02)
-        pupil.post(f"{game}/move", block=str(block))
-
-    def get_points(self) -> list[str]:
-        lines = self.teacher.get(f"/class/{self.code}/standings.csv").text.splitlines()[1:]
-        return [line.split(",")[2] for line in lines]
-
-
-@pytest.fixture
-def closing() -> Iterator[list[Class]]:
-    made: list[Class] = []
-    yield made
-    for lesson in made:
-        for person in (lesson.teacher, *lesson.pupils.values()):
-            person.client.close()
 
 
 @pytest.fixture(scope="module")
@@ -110,44 +29,42 @@ def servers(server: str, template: str) -> Iterator[list[Server]]:
         yield servers
 
 
-def test_class_survives_the_crash_of_its_server(tmp_path: Path, closing: list[Class]) -> None:
-    with run_servers(tmp_path / "games.db") as (server,):
+@pytest.fixture
+def clients(servers: list[Server]) -> Iterator[Callable[[int], Any]]:
+    """Open clients of a server, by its number."""
+    with ExitStack() as closing:
 
-        def kill() -> None:
-            server.kill()
-            server.start()
+        def open_client(number: int) -> httpx2.Client:
+            client = httpx2.Client(base_url=servers[number].url, timeout=SLOW)
+            return closing.enter_context(client)
 
-        lesson = Class([server], 4)
-        closing.append(lesson)
-        kill()
-        lesson.start(1)
-        pairs = lesson.find_pairs()
-        kill()
-        assert lesson.find_pairs() == pairs
-        for first, second in pairs:
-            lesson.place(first, 9)
-            kill()
-            lesson.place(second, 8)
-            lesson.place(first, 6)
-        kill()
-        assert lesson.get_points() == ["1.0", "1.0", "0.0", "0.0"]
-        lesson.start(2)
-        assert {frozenset(pair) for pair in pairs}.isdisjoint(map(frozenset, lesson.find_pairs()))
+        yield open_client
 
 
-def test_two_servers_serve_one_class(servers: list[Server], closing: list[Class]) -> None:
-    lesson = Class(servers, 6)
-    closing.append(lesson)
-    lesson.start(1)
+def open_class(clients: Callable[[int], Any], count: int) -> Lesson:
+    """Open a class whose pupils are spread over both servers."""
+    lesson = Lesson(clients(0), count)
+    for number, pupil in enumerate(lesson.pupils.values()):
+        pupil.client = clients(number % 2)
+    return lesson
+
+
+def place(lesson: Lesson, name: str, block: int) -> None:
+    """Place a block as soon as this pupil's server has the other player's move."""
+    pupil, game = lesson.pupils[name], str(lesson.find_game(name))
+    wait_until(lambda: "Your turn" in pupil.get(game).text)
+    assert pupil.post(f"{game}/move", block=block).status_code == 303
+
+
+def test_two_servers_serve_one_class(clients: Callable[[int], Any]) -> None:
+    lesson = open_class(clients, 6)
+    lesson.start()
     for first, second in lesson.find_pairs():
-        assert lesson.pupils[first].find_game(lesson.code) == lesson.pupils[second].find_game(
-            lesson.code
-        )
-        lesson.place(first, 9)
-        lesson.place(second, 8)
-        lesson.place(first, 6)
-    assert lesson.get_points() == ["1.0"] * 3 + ["0.0"] * 3
-    lesson.teacher.server = servers[1]
+        assert lesson.find_game(first) == lesson.find_game(second) is not None
+        for name, block in ((first, 9), (second, 8), (first, 6)):
+            place(lesson, name, block)
+    assert sorted(lesson.get_points().values()) == ["0.0"] * 3 + ["1.0"] * 3
+    lesson.teacher.client = clients(1)
     lesson.start(2)
     assert len(lesson.find_pairs()) == 3
 
@@ -158,28 +75,30 @@ def do_together(*actions: Callable[[], object]) -> None:
             done.result()
 
 
-def test_action_at_both_servers_counts_once(servers: list[Server], closing: list[Class]) -> None:
-    lesson = Class(servers, 6)
-    closing.append(lesson)
-    colleague = lesson.invite_teacher(servers[1])
-    path = f"/class/{lesson.code}"
+def test_action_at_both_servers_counts_once(clients: Callable[[int], Any]) -> None:
+    lesson = open_class(clients, 6)
+    # The other server has seen the class before the new link is made.
+    colleague = Visitor(clients(1))
+    colleague.get(lesson.path)
+    colleague.post(re.findall(r"/class/\w+/teach/[\w-]+", lesson.act("links").text)[0])
     teachers = (lesson.teacher, colleague)
-    do_together(*(partial(teacher.post, f"{path}/start", round="1") for teacher in teachers))
+    do_together(*(partial(teacher.post, f"{lesson.path}/start", round=1) for teacher in teachers))
     paired = sorted(name for pair in lesson.find_pairs() for name in pair)
     assert paired == sorted(lesson.pupils)
-    do_together(*(partial(pupil.post, f"{path}/leave") for pupil in lesson.pupils.values()))
-    assert colleague.get(path).text.count("has left") == len(lesson.pupils)
-    colleague.client.close()
+    pupils = lesson.pupils.values()
+    do_together(*(partial(pupil.post, f"{lesson.path}/leave") for pupil in pupils))
+    assert colleague.get(lesson.path).text.count("has left") == len(pupils)
 
 
 @asynccontextmanager
-async def follow_wall(person: Person, code: str) -> AsyncIterator[AsyncIterator[str]]:
-    cookies = dict(person.client.cookies)
-    async with httpx2.AsyncClient(timeout=SLOW, cookies=cookies) as client:
-        url = f"http://{HOST}:{person.server.port}/class/{code}/wall/events"
-        async with client.stream("GET", url) as stream:
-            assert stream.status_code == 200
-            yield stream.aiter_lines()
+async def follow_wall(teacher: Visitor, path: str) -> AsyncIterator[AsyncIterator[str]]:
+    url, cookies = str(teacher.client.base_url), dict(teacher.cookies)
+    async with (
+        httpx2.AsyncClient(base_url=url, timeout=SLOW, cookies=cookies) as client,
+        client.stream("GET", f"{path}/wall/events") as stream,
+    ):
+        assert stream.status_code == 200
+        yield stream.aiter_lines()
 
 
 async def wait_for(lines: AsyncIterator[str], wanted: str) -> str:
@@ -189,25 +108,23 @@ async def wait_for(lines: AsyncIterator[str], wanted: str) -> str:
     raise AssertionError(f"the stream ended without {wanted}")
 
 
-def test_move_reaches_the_wall_at_another_server(
-    servers: list[Server], closing: list[Class]
-) -> None:
-    async def watch(lesson: Class, server: Server) -> None:
-        lesson.teacher.server = server
-        async with follow_wall(lesson.teacher, lesson.code) as lines:
+def test_move_reaches_the_wall_at_another_server(clients: Callable[[int], Any]) -> None:
+    lesson = open_class(clients, 2)
+    lesson.start()
+    for pupil in lesson.pupils.values():
+        pupil.client = clients(0)
+    lesson.teacher.client = clients(1)
+
+    async def watch() -> None:
+        async with follow_wall(lesson.teacher, lesson.path) as lines:
             await wait_for(lines, "event: state")
             first, second = lesson.find_pairs()[0]
-            lesson.place(first, 9)
+            place(lesson, first, 9)
             await wait_for(lines, "event: board")
             assert "height 9 of 15: 9" in await wait_for(lines, "data: ")
-            lesson.place(second, 8)
-            lesson.place(first, 6)
+            place(lesson, second, 8)
+            place(lesson, first, 6)
             await wait_for(lines, "event: state")
-            assert "1.0" in lesson.get_points()
+            assert "1.0" in lesson.get_points().values()
 
-    lesson = Class(servers, 2)
-    closing.append(lesson)
-    lesson.start(1)
-    for pupil in lesson.pupils.values():
-        pupil.server = servers[0]
-    asyncio.run(asyncio.wait_for(watch(lesson, servers[1]), SLOW))
+    asyncio.run(asyncio.wait_for(watch(), SLOW))

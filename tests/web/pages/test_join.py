@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,9 +57,13 @@ def test_game_without_a_link_has_no_code(client: TestClient, opponent: str) -> N
     assert "short-code" not in get_page(client, answer.headers["location"])
 
 
-def test_code_of_a_class_leads_to_the_class(client: TestClient) -> None:
+def test_code_of_a_class_leads_to_the_class_and_is_filled_in_from_the_address(
+    client: TestClient,
+) -> None:
     path = client.post("/class/new", data={"games": "draft"}).headers["location"]
     assert enter(client, path.removeprefix("/class/").lower()).headers["location"] == path
+    assert 'value="CDFGH"' in get_page(client, "/join?code=CDFGH")
+    assert 'href="/join"' in get_page(client, "/")
 
 
 @pytest.mark.parametrize(
@@ -80,41 +84,15 @@ def test_wrong_code_is_refused(client: TestClient, typed: str, status: int, word
     assert "<b>&" not in answer.text
 
 
-@pytest.fixture(scope="module")
-def limited_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with apps.open_app(tmp_path_factory.mktemp("limited"), limits=True) as client:
-        yield client
-
-
-def restart_limiter(client: TestClient) -> RateLimiter:
-    """Give an app a new limiter, whose time stands still."""
+def test_wrong_code_in_the_address_of_a_class_counts_once(tmp_path: Path) -> None:
     limiter = RateLimiter(clock=lambda: 0.0)
-    apps.replace_parts(client, limiter=limiter)
-    return limiter
-
-
-def test_right_code_works_after_twenty_wrong_ones(limited_app: TestClient) -> None:
-    address, code = invite(limited_app)
-    restart_limiter(limited_app)
-    assert [enter(limited_app, FREE_CODE).status_code for _ in range(20)] == [404] * 20
-    assert enter(limited_app, FREE_CODE).status_code == 429
-    assert enter(limited_app, "ZZZ").status_code == 429
-    assert enter(limited_app, code).headers["location"] == address
-
-
-def test_wrong_code_in_the_address_of_a_class_counts_once(limited_app: TestClient) -> None:
-    limited_app.cookies.clear()
-    limiter = restart_limiter(limited_app)
     wrong = (
         "/class/nothing", f"/class/{FREE_CODE}", f"/class/{FREE_CODE}/wall", "/wall/wnothing",
         "/class/zz/wall",
     )  # fmt: skip
-    assert {limited_app.get(path).status_code for path in wrong} == {404}
-    assert not limiter.spend(BURST - 6 * WRONG_CODE, {"testclient": 1})
-    assert limited_app.get(wrong[0]).status_code == 429
-    assert limited_app.post(f"/class/{FREE_CODE}/teach/token").status_code == 429
-
-
-def test_form_is_filled_in_from_the_address(client: TestClient) -> None:
-    assert 'value="CDFGH"' in get_page(client, "/join?code=CDFGH")
-    assert 'href="/join"' in get_page(client, "/")
+    with apps.open_app(tmp_path, limits=True) as client:
+        apps.replace_parts(client, limiter=limiter)
+        assert {client.get(path).status_code for path in wrong} == {404}
+        assert not limiter.spend(BURST - 6 * WRONG_CODE, {"testclient": 1})
+        assert client.get(wrong[0]).status_code == 429
+        assert client.post(f"/class/{FREE_CODE}/teach/token").status_code == 429

@@ -79,60 +79,35 @@ def assert_same_figures(shown: LabRow, expected: object) -> None:
         assert getattr(shown, measure.name) == figure
 
 
-def test_rows_in_any_order_make_the_same_map() -> None:
-    rows = make_grid(
-        "draft", blocks=["1-9", "1-10", "1-5"], target=[20, 5, 100], fit=["descending", "any"]
-    )
-    mixed = Random(1).sample(rows, len(rows))  # noqa: S311 - not a secret
-    assert lab_maps.make_map("draft", mixed) == lab_maps.make_map("draft", rows)
-
-
-def test_values_rise_and_the_longest_list_that_fits_goes_across() -> None:
+def test_map_of_rows_in_any_order_goes_across_along_the_longest_list_that_fits() -> None:
     blocks, fits = ["1-9", "1-10", "1-5"], ["descending", "any"]
-    lab_map = make_map(make_grid("draft", blocks=blocks, target=[*range(50, 10, -2)], fit=fits))
+    rows = make_grid("draft", blocks=blocks, target=[*range(50, 10, -2)], fit=fits)
+    lab_map = make_map(rows)
     assert lab_map.keys == ("target", "blocks", "fit")
     assert lab_map.values == ((*range(12, 52, 2),), ("1-5", "1-9", "1-10"), tuple(fits))
+    mixed = Random(1).sample(rows, len(rows))  # noqa: S311 - not a secret
+    assert lab_maps.make_map("draft", mixed) == lab_maps.make_map("draft", rows)
     many = make_map(make_grid("draft", blocks=BLOCKS, target=[*range(5, 60)]))
     assert many.keys == ("blocks", "target")
-
-
-def test_free_first_blocks_come_first() -> None:
     lab_map = make_map(make_grid("climb", blocks=["1-30", "1-40"], opening=["1-6", None, "1-5"]))
-    assert lab_map.values == ((None, "1-5", "1-6"), ("1-30", "1-40"))
+    assert lab_map.values == ((None, "1-5", "1-6"), ("1-30", "1-40")), "free first blocks are first"
     assert describe_row(lab_map.rows[None, "1-30"]) == "First blocks all, blocks 1-30"
 
 
-def test_impossible_rules_have_no_cell() -> None:
-    rows = [
-        make_row("climb", 0, blocks="1-9", opening="1-5"),
-        make_row("climb", 1, blocks="1-30", opening="1-20"),
-    ]
-    lab_map = make_map(rows)
-    assert lab_map.values == (("1-9", "1-30"), ("1-5", "1-20"))
-    assert set(lab_map.rows) == {("1-9", "1-5"), ("1-30", "1-20")}
-
-
-def test_single_setting_is_a_map() -> None:
+def test_map_of_a_single_setting_or_with_impossible_rules_has_their_cells_alone() -> None:
     row = make_row("factor")
     lab_map = make_map([row])
     assert [shown.rules for shown in lab_map.rows.values()] == [row.rules]
     assert len(lab_map.keys) == 2
+    settings = (("1-9", "1-5"), ("1-30", "1-20"))
+    lab_map = make_map(
+        [make_row("climb", n, blocks=b, opening=o) for n, (b, o) in enumerate(settings)]
+    )
+    assert lab_map.values == (("1-9", "1-30"), ("1-5", "1-20"))
+    assert set(lab_map.rows) == set(settings)
 
 
-# The tool -----------------------------------------------------------------------------------------
-
-
-def test_tool_writes_a_file_per_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_tool(tmp_path, make_grid("draft", target=[9, 10]))
-    run_tool(tmp_path, make_grid("race", target=[9, 10], blocks=["1-5", "1-9"]))
-    assert "draft.json: 2 of 2 settings" in capsys.readouterr().out
-    maps = {name: load_map(name, tmp_path) for name in ("draft", "race", "climb")}
-    assert {name: lab_map and len(lab_map.rows) for name, lab_map in maps.items()} == {
-        "draft": 2, "race": 4, "climb": None,
-    }  # fmt: skip
-
-
-def test_too_many_settings_are_thinned_around_the_rulebook() -> None:
+def test_map_of_too_many_settings_is_thinned_around_the_rulebook() -> None:
     blocks = [f"1-{most}" for most in range(5, 61)]
     lab_map = make_map(
         make_grid("climb", blocks=blocks, step=[*range(2, 9)], opening=[None, "1-3", "1-5"])
@@ -142,9 +117,21 @@ def test_too_many_settings_are_thinned_around_the_rulebook() -> None:
     assert find_by_rules(lab_map, catalogue.load_named("climb").rules) is not None
 
 
-def test_thousand_settings_are_at_most_forty_kilobytes(tmp_path: Path) -> None:
-    rows = make_grid("draft", blocks=BLOCKS[1:], target=[*range(5, 61)], fit=["any", "descending"])
-    run_tool(tmp_path, rows)
+# The tool -----------------------------------------------------------------------------------------
+
+
+def test_tool_writes_a_small_file_per_game(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    targets = [*range(5, 61)]
+    run_tool(
+        tmp_path, make_grid("draft", blocks=BLOCKS[1:], target=targets, fit=["any", "related"])
+    )
+    run_tool(tmp_path, make_grid("race", target=[9, 10], blocks=["1-5", "1-9"]))
+    assert "race.json: 4 of 4 settings" in capsys.readouterr().out
+    maps = {name: load_map(name, tmp_path) for name in ("draft", "race", "climb")}
+    counts = {name: lab_map and len(lab_map.rows) for name, lab_map in maps.items()}
+    assert counts == {"draft": 896, "race": 4, "climb": None}
     assert (tmp_path / "draft.json").stat().st_size < 40_000
 
 

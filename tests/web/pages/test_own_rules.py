@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from urllib.parse import urlencode
 
 import pytest
 from starlette.testclient import TestClient
@@ -97,12 +96,8 @@ def test_pointless_rules_are_noted(client: TestClient, changes: dict[str, str], 
 @pytest.mark.parametrize(
     ("changes", "keys"),
     [
-        ({"blocks": "1-x"}, {"blocks"}),
-        ({"target": "high"}, {"target"}),
         ({"opening": "77"}, {"opening"}),
         ({"supply": "endless", "target": ""}, {"supply"}),
-        ({"fit": "ascending", "step": "none"}, {"step"}),
-        ({"blocks": "1-5000"}, {"blocks"}),
         ({"blocks": "1-x", "target": "high", "title": "\a"}, {"blocks", "target", "title"}),
         ({"rules_text": "[rules"}, {"rules_text"}),
         ({"rules_text": "[rules]\nfit = 'anny'\ncolour = 'red'"}, {"fit", "rules_text"}),
@@ -120,13 +115,6 @@ def test_mistake_is_shown_at_its_field_and_nothing_typed_is_lost(
     assert client.post("/rules", data=wrong).status_code == 422, "they are not played"
 
 
-def test_fields_follow_the_text(client: TestClient) -> None:
-    text = 'title = "Steps"\n[rules]\nfit = "ascending"\nblocks = [2, 4, 6]\n'
-    form = read_rules(check(client, get_rules(client), rules_text=text))
-    expected = {"title": "Steps", "fit": "ascending", "blocks": "2,4,6", "target": ""}
-    assert {key: form[key] for key in expected} == expected
-
-
 def test_changes_of_form_and_text_both_count(client: TestClient) -> None:
     form = get_rules(client)
     text = f"{form['rules_text']}{VOICE}".replace('"1-12"', '"1-8"')
@@ -134,14 +122,6 @@ def test_changes_of_form_and_text_both_count(client: TestClient) -> None:
     assert (after["blocks"], after["target"]) == ("1-8", "15")
     assert after["rules_text"].endswith(VOICE)
     assert "target = 15" in after["rules_text"]
-
-
-def test_change_of_the_form_counts_once_the_text_can_be_read_again(client: TestClient) -> None:
-    form = get_rules(client)
-    broken = read_rules(check(client, form, 422, rules_text="[rules", target="15"))
-    mended = read_rules(check(client, broken, rules_text=form["rules_text"]))
-    assert broken["target"] == mended["target"] == "15"
-    assert "target = 15" in mended["rules_text"]
 
 
 def test_fields_alone_make_a_file(client: TestClient) -> None:
@@ -169,26 +149,16 @@ def test_rules_are_played_under_their_title(client: TestClient, extra: str) -> N
 @pytest.mark.parametrize(
     ("title", "name"),
     [
-        ("Nine & dime", "nine-dime"),
-        ("", "my-game"),
-        ("Ünë", "n"),
-        ('"; rm', "rm"),
+        ("Nine & dime", "nine-dime"), ("", "my-game"), ("Ünë", "n"), ('"; rm', "rm"),
         ("x" * 90, "x" * 40),
     ],
-)
+)  # fmt: skip
 def test_file_is_saved_under_its_title(client: TestClient, title: str, name: str) -> None:
     fields = {**get_rules(client), "title": title, "target": "high", "do": "save"}
     answer = client.post("/rules", data=fields)
     assert answer.status_code == 200
     assert answer.headers["content-disposition"] == f'attachment; filename="{name}.toml"'
     assert 'target = "high"' in answer.text
-
-
-def test_rules_of_a_new_game_can_be_changed(client: TestClient) -> None:
-    text = make_text("Twenty").replace("30", "20")
-    page = get_page(client, f"/new?{urlencode({'game': 'own', 'rules_text': text})}")
-    carried = read_form(page, "change-rules")["rules_text"]
-    assert get_rules(client, f"/rules?{urlencode({'rules_text': carried})}")["target"] == "20"
 
 
 # What the script asks for -------------------------------------------------------------------------

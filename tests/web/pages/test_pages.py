@@ -24,15 +24,14 @@ from number_tower.web.pages import home
 from support.apps import open_other_device
 from support.pages import get_page
 
-EVIL = "<img src=x onerror=alert(1)>\"'&"
 GAMES = catalogue.list_names()
 ODD_RULES = {
-    "endless": "[rules]\nblocks = '1-3'\nsupply = 'endless'\ntarget = 7\n",
-    "thousand": "[rules]\nblocks = '1-1000'\n",
-    "huge": "[rules]\nblocks = [1, 999999999]\nsupply = 'own'\ntowers = 'own'\nstuck = 'skips'\n",
-    "one": "[rules]\nblocks = [5]\n",
-    "unrelated": "[rules]\nblocks = '2-20'\nfit = 'unrelated'\nopening = '7,11'\n",
-    "highest": "[rules]\nblocks = '100-200'\nsupply = 'endless'\ntarget = 10000\ntowers = 'own'\n",
+    "endless": "blocks = '1-3'\nsupply = 'endless'\ntarget = 7",
+    "thousand": "blocks = '1-1000'",
+    "huge": "blocks = [1, 999999999]\nsupply = 'own'\ntowers = 'own'\nstuck = 'skips'",
+    "one": "blocks = [5]",
+    "unrelated": "blocks = '2-20'\nfit = 'unrelated'\nopening = '7,11'",
+    "highest": "blocks = '100-200'\nsupply = 'endless'\ntarget = 10000\ntowers = 'own'",
 }
 WITH_PRESETS = """
 title = "Ours"
@@ -53,13 +52,6 @@ def begin(client: TestClient, *moves: int, **fields: str) -> str:
     for block in moves:
         assert place(client, room, block).status_code == 303
     return room
-
-
-def begin_linked_game(client: TestClient, **fields: str) -> tuple[str, TestClient]:
-    """Begin a game of Ann and Ben over a link; return the address of its page, and Ben's device."""
-    room, ben = begin(client, opponent="link", name_1="Ann", **fields), open_other_device(client)
-    assert ben.post(f"{room}/sit", data={"name": "Ben"}).status_code == 303
-    return room, ben
 
 
 def read_hidden_fields(page: str) -> dict[str, str]:
@@ -90,11 +82,6 @@ def find_watch_path(client: TestClient, room: str) -> str:
 
 
 # The first page and the form ----------------------------------------------------------------------
-
-
-def test_home_links_every_game_of_the_catalogue(client: TestClient) -> None:
-    page = get_page(client, "/")
-    assert all(f'href="/new?game={name}"' in page for name in GAMES)
 
 
 def test_play_now_starts_a_game_that_cannot_be_won_at_once(client: TestClient) -> None:
@@ -132,7 +119,7 @@ def test_form_offers_the_options_of_a_game_and_a_longer_start_where_the_first_mo
         ({"level": "godlike"}, "level"),
         ({"opponent": "nobody"}, "opponent"),
         ({"game": "own"}, "rules_text"),
-        ({"game": "own", "rules_text": "rules = 3"}, "rules_text"),
+        ({"game": "own", "rules_text": "rules = 3</textarea><i>"}, "rules_text"),
         ({"game": "own", "rules_text": "[rules]\n[voice]\nturn='{nothing}'"}, "rules_text"),
         ({"game": "../../etc/passwd"}, "game"),
         ({"game": "climb", "openings": "x"}, "opening"),
@@ -147,8 +134,9 @@ def test_wrong_field_is_marked_and_nothing_typed_is_lost(
     assert f'id="wrong-{field}"' in answer.text
     for name, value in wrong.items():
         is_typed = name not in {"level", "opponent", "game", "openings"}
-        assert not is_typed or escape(value, quote=False)[:30] in unescape(answer.text)
+        assert not is_typed or value[:30] in unescape(answer.text)
     assert "set-cookie" not in answer.headers
+    assert "<i>" not in answer.text
 
 
 def test_rule_file_can_be_pasted_or_uploaded(client: TestClient) -> None:
@@ -164,14 +152,11 @@ def test_rule_file_can_be_pasted_or_uploaded(client: TestClient) -> None:
         assert read_table(client, room).game.rules == Rules(blocks=range(1, 5))
 
 
-def test_second_player_can_begin(client: TestClient) -> None:
-    assert read_table(client, begin(client, first="other")).game.first == 1
-
-
 def test_typed_first_blocks_override_the_chosen_ones(client: TestClient) -> None:
     for fields, opening in (({}, range(1, 6)), ({"opening": "7"}, range(7, 8))):
-        room = begin(client, game="climb", openings="1-5", **fields)
-        assert read_table(client, room).game.rules.opening == opening
+        room = begin(client, game="climb", openings="1-5", first="other", **fields)
+        game = read_table(client, room).game
+        assert (game.rules.opening, game.first) == (opening, 1)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -179,6 +164,7 @@ def test_presets_are_a_choice_whose_options_can_be_changed(client: TestClient, n
     book, page = catalogue.load_named(name), get_page(client, f"/new?game={name}")
     assert page.count('name="preset"') == 1 + len(book.presets)
     assert 'name="preset" value="" checked' in page, "the rulebook is the default"
+    assert f'href="/new?game={name}"' in get_page(client, "/")
     about_game = get_page(client, f"/games/{name}")
     for preset in book.presets.values():
         address = f"/new?game={name}&preset={preset.name}"
@@ -201,16 +187,13 @@ def test_preset_of_a_rule_file_can_be_chosen(client: TestClient) -> None:
 def test_dismissed_game_is_not_listed_and_not_lost(client: TestClient) -> None:
     room = begin(client)
     watch = find_watch_path(client, room).removeprefix("/w/")
+    for wrong in ("a b", "../x", "x" * 41, "ä", "a;b", "a.b"):
+        assert "set-cookie" not in client.post("/dismiss", data={"game": wrong}).headers
     assert client.post("/dismiss", data={"game": watch}).headers["location"] == "/"
     assert f'href="{room}"' not in get_page(client, "/")
     assert place(client, room, 9).status_code == 303
     client.post("/dismiss", data={"game": ""})
     assert f'href="{room}"' in get_page(client, "/")
-
-
-@pytest.mark.parametrize("wrong", ["a b", "../x", "x" * 41, "ä", "a;b", "a.b"])
-def test_only_a_possible_address_is_dismissed(client: TestClient, wrong: str) -> None:
-    assert "set-cookie" not in client.post("/dismiss", data={"game": wrong}).headers
 
 
 def test_analysis_links_its_game_without_the_address_of_the_seats(client: TestClient) -> None:
@@ -257,7 +240,7 @@ def test_game_is_played_to_its_end_by_forms_alone(client: TestClient, name: str)
 
 @pytest.mark.parametrize("name", ODD_RULES)
 def test_game_with_odd_rules_has_a_page_and_can_be_played(client: TestClient, name: str) -> None:
-    room = begin(client, game="own", rules_text=ODD_RULES[name])
+    room = begin(client, game="own", rules_text=f"[rules]\n{ODD_RULES[name]}\n")
     for _ in range(4):
         blocks = list_open_blocks(get_page(client, room))
         assert len(blocks) <= 60
@@ -274,13 +257,6 @@ def test_refused_block_has_the_same_reason_before_it_is_pressed(client: TestClie
     assert answer.status_code == 422
     assert reason in answer.text.split('role="alert"')[1]
     assert f'name="back" value="{room}"' in answer.text, "the page leads back to the room"
-
-
-@pytest.mark.parametrize("typed", ["", "  ", "seven", "7.5", "-3", "٣x", "<b>", "9" * 400])
-def test_typed_text_that_is_no_number_is_refused(client: TestClient, typed: str) -> None:
-    answer = place(client, begin(client), typed)
-    assert answer.status_code == 422
-    assert "<b>" not in answer.text.split('role="alert"')[1].split("</p>")[0]
 
 
 def test_stale_move_is_refused_with_the_present_table(client: TestClient) -> None:
@@ -319,24 +295,6 @@ def test_undo_takes_a_move_back_and_resigning_asks_first(client: TestClient) -> 
     assert (outcome.winner, outcome.reason) == (1, "resigned")
 
 
-def test_page_of_hidden_blocks_tells_none_of_them(client: TestClient) -> None:
-    room = begin(client, 9, 8, game="summit", hidden="yes", blocks="1-9")
-    page = get_page(client, room)
-    assert "aria-disabled" not in page
-    assert "left:" not in page
-    assert len(re.findall('name="block" value=', page)) == 9
-    assert "Number Block 9 is not available." in place(client, room, 9).text
-
-
-def test_hint_comes_in_three_steps(client: TestClient) -> None:
-    room = begin(client, blocks="1-6", target="9")
-    for step, more in ((1, True), (2, True), (3, False)):
-        page = client.post(f"{room}/hint", data={"step": str(step)}).text
-        hint = page.split('aria-label="Hint"')[1].split("</section>")[0]
-        assert hint.count("<p>") == step
-        assert (f'name="step" value="{step + 1}"' in hint) == more
-
-
 @pytest.mark.parametrize(
     ("opponent", "chosen", "allowed"),
     [
@@ -360,20 +318,15 @@ def test_hints_against_a_friend_have_to_be_chosen(
 
 
 def test_hint_against_a_friend_is_announced_to_both_once_and_stays(client: TestClient) -> None:
-    room, ben = begin_linked_game(client, hints="yes", blocks="1-6", target="9")
+    fields = {"name_1": "Ann", "hints": "yes", "blocks": "1-6", "target": "9"}
+    room, ben = begin(client, opponent="link", **fields), open_other_device(client)
+    ben.post(f"{room}/sit", data={"name": "Ben"})
     for step in ("1", "2", "2"):
         client.post(f"{room}/hint", data={"step": step})
-    assert get_page(ben, room).count("Ann took a hint") == 2
     assert get_page(client, room).count("You took a hint") == 2
+    assert get_page(ben, room).count("Ann took a hint") == 2
     place(client, room, 2)
     assert get_page(ben, room).count("Ann took a hint") == 2, "a move does not hide it"
-
-
-def test_match_swaps_who_begins(client: TestClient) -> None:
-    room = begin(client, best_of="3")
-    client.post(f"{room}/resign")
-    client.post(f"{room}/rematch")
-    assert read_table(client, room).game.first == 1
 
 
 def test_record_can_be_downloaded_and_analysed(client: TestClient) -> None:
@@ -395,35 +348,19 @@ def test_record_can_be_downloaded_and_analysed(client: TestClient) -> None:
 def test_two_play_over_a_link_and_others_watch(client: TestClient) -> None:
     room = begin(client, game="race", opponent="link", name_1="Ann")
     assert f'value="http://testserver{room}"' in get_page(client, room)
-    watch = find_watch_path(client, room)
-    ben, third = open_other_device(client), open_other_device(client)
+    watch, ben = find_watch_path(client, room), open_other_device(client)
     assert f'action="{room}/sit"' in get_page(ben, room)
-    assert ben.post(f"{room}/sit", data={"name": "ann"}).status_code == 422
-    assert ben.post(f"{room}/sit", data={"name": "Ben"}).status_code == 303
-    assert place(client, room, 7).status_code == 303
+    for name, status in (("ann", 422), ("Ben", 303)):
+        assert ben.post(f"{room}/sit", data={"name": name}).status_code == status
+    assert [place(client, room, block).status_code for block in (7, 6)] == [303, 409]
     assert "<title>Your turn" in get_page(ben, room)
-    assert "<title>Ben&#39;s turn" in get_page(client, room)
-    assert place(client, room, 6).status_code == 409
+    third = open_other_device(client)
     assert third.get(room).headers["location"] == watch
     watched = get_page(third, watch)
     assert room.removeprefix("/g/") not in watched
     assert "<form" not in watched.split('<main id="main"')[1]
     move = third.post(f"{watch.replace('/w/', '/g/')}/move", data={"block": "1"})
     assert move.status_code in {404, 409}
-
-
-def test_takeback_and_rematch_over_a_link_take_two(client: TestClient) -> None:
-    room, ben = begin_linked_game(client, game="race")
-    place(client, room, 7)
-    client.post(f"{room}/offer", data={"kind": "takeback"})
-    assert read_table(client, room).game.moves == (7,)
-    ben.post(f"{room}/accept")
-    assert read_table(client, room).game.moves == ()
-    client.post(f"{room}/resign")
-    ben.post(f"{room}/offer", data={"kind": "rematch"})
-    assert read_table(client, room).outcome is not None
-    client.post(f"{room}/accept")
-    assert "<title>Your turn" in get_page(ben, room)
 
 
 def test_seat_moves_to_another_device_once(client: TestClient) -> None:
@@ -448,37 +385,6 @@ def test_link_says_that_it_works_only_on_this_machine(client: TestClient) -> Non
 # What strangers write, and what a device remembers ------------------------------------------------
 
 
-def test_html_that_strangers_write_is_inert(client: TestClient) -> None:
-    rules = (
-        f"title = '''{EVIL}'''\nsummary = '''{EVIL}'''\n[rules]\nblocks='1-9'\n[voice]\n"
-        f"turn='''{EVIL}'''\n"
-    )
-    names = {"name_1": EVIL[:28], "name_2": "שלום<script>"}
-    room = begin(client, game="own", rules_text=rules, best_of="3", **names)
-    home_page, answer = client.get("/"), client.post(f"{room}/move", data={"block": EVIL})
-    for page in (client.get(room).text, home_page.text, answer.text):
-        assert "<img" not in page
-        assert "<script>" not in page
-        assert escape(EVIL[:28]) in page.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
-    fields = {"game": "own", "rules_text": f"</textarea>{EVIL}", "name_1": EVIL}
-    form = client.post("/new", data=fields).text
-    assert "</textarea>&lt;" not in form
-    query = client.get("/new", params={"opponent": EVIL, "game": EVIL, "target": EVIL}).text
-    for page in (form, query, client.get(f"/g/{EVIL}").text):
-        assert "<img" not in page
-
-
-def test_cookie_of_a_browser_is_for_the_server_alone_and_on_no_page(client: TestClient) -> None:
-    answer = client.post("/new", data={"opponent": "table"})
-    cookie, room = answer.headers["set-cookie"], answer.headers["location"]
-    assert cookie.startswith("browser-")
-    parts = {part.strip().lower() for part in cookie.split(";")}
-    assert {"httponly", "samesite=lax", "path=/"} <= parts
-    token = cookie.partition("=")[2].partition(";")[0]
-    assert len(token) == 43
-    assert all(token not in client.get(path).text for path in ("/", room, f"{room}/table"))
-
-
 def test_home_lists_the_games_of_this_browser_and_open_ones_first(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -487,21 +393,19 @@ def test_home_lists_the_games_of_this_browser_and_open_ones_first(
     rooms = [begin(client) for _ in range(6)]
     for room in rooms[2:]:
         client.post(f"{room}/resign")
-    listed = re.findall(r'href="(/g/[^"]+)"', get_page(client, "/"))
-    assert listed == [rooms[1], rooms[0], rooms[5], rooms[4]]
+    page = get_page(client, "/")
+    assert re.findall(r'href="(/g/[^"]+)"', page) == [rooms[1], rooms[0], rooms[5], rooms[4]]
+    assert all(secret not in page for secret in client.cookies.values())
     assert "/g/" not in get_page(open_other_device(client), "/")
 
 
 @pytest.mark.parametrize(
     ("back", "location"),
     [
-        ("//evil.example", "/"),
-        ("https://evil.example", "/"),
-        ("/\\evil.example", "/"),
-        ("javascript:alert(1)", "/"),
-        ("/new?game=race", "/new?game=race"),
+        ("//evil.example", "/"), ("https://evil.example", "/"), ("/\\evil.example", "/"),
+        ("javascript:alert(1)", "/"), ("/new?game=race", "/new?game=race"),
     ],
-)
+)  # fmt: skip
 def test_colours_are_remembered_and_lead_back_to_this_site_only(
     client: TestClient, back: str, location: str
 ) -> None:

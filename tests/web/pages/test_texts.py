@@ -96,6 +96,8 @@ def test_texts_of_a_linked_room_for_every_reader(
     ben.post(f"{room}/offer", data={"kind": "rematch"})
     pages["offered a rematch"] = client.get(room).text
     pages["other device"] = client.post(f"{room}/handover").text
+    client.post(f"{room}/accept")
+    pages["accepted"] = client.get(room).text
     check_texts(snapshot, **pages)
 
 
@@ -105,7 +107,7 @@ def test_texts_of_a_match_at_one_table(client: TestClient, snapshot: SnapshotAss
     client.post(f"{room}/move", data={"block": "9", "version": "0", "game": "1"})
     pages = {
         f"typed {typed!r}": find_alert(client.post(f"{room}/move", data={"block": typed}).text)
-        for typed in ("", "x", "3.5", "3 4", "８", "9")
+        for typed in ("", "  ", "x", "3.5", "-3", "3 4", "８", "٣x", "<b>", "9")
     }
     stale = {"block": "8", "version": "0", "game": "1"}
     pages["stale"] = client.post(f"{room}/move", data=stale).text
