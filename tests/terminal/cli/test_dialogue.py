@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Rules, Table, rules
 from number_tower.engine import catalogue, record
@@ -210,36 +209,6 @@ def test_coin_toss_is_repeated_by_its_seed() -> None:
     outputs = [run_tower(*call, str(seed)).stdout for seed in (*range(6), *range(6))]
     assert outputs[:6] == outputs[6:]
     assert len({*outputs}) == 2
-
-
-def test_game_of_a_rule_file_is_listed_played_replayed_and_chosen(
-    tmp_path: Path, snapshot: SnapshotAssertion
-) -> None:
-    (tmp_path / "stairs.toml").write_text(
-        'title = "Stairs"\nsummary = "Up we go."\n[rules]\nblocks = "1-6"\n'
-        'towers = "own"\nfit = "ascending"\n'
-        'target = 9\nstuck = "skips"\n[voice]\nplaced = "Up to {height}!"\n'
-    )
-    for call, typed in (
-        ("games stairs.toml", ""),
-        ("play stairs.toml --names Ann,Ben", "3\n4\n1\n6\n"),
-        ("review --replay stairs.toml:3,4,6", ""),
-        ("", "stairs.toml\n3\n4\n6\n"),
-    ):
-        done = run_tower(*call.split(), typed=typed, cwd=tmp_path)
-        assert done.returncode == 0
-        assert done.stdout == snapshot
-
-
-def test_wrong_rule_file_is_refused_at_the_welcome_and_the_question_repeated(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "bad.toml").write_text("[rules]\nfit = 'round'\n")
-    (tmp_path / "worse.toml").write_text("[rules]\n[voice]\nstart = '{player.__class__}'\n")
-    done = run_tower(typed="bad.toml\nworse.toml\nquit\n", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "bad.toml: rules.fit: expected one of any" in done.stdout
-    assert "worse.toml: voice.start: unknown field {player.__class__}" in done.stdout
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
