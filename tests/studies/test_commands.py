@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -17,8 +16,7 @@ from number_tower.studies.arena import arena
 from number_tower.studies.arena.results import Score
 from number_tower.studies.batch import WorkerError, journal
 from number_tower.terminal.cli.commands import arena as arena_command
-from support.clocks import SLOW
-from support.command import plain_environment, run_tower
+from support.command import run_process, run_tower, write_script
 from support.jobs import FullDisk
 from support.lab_rows import make_grid, write_rows
 
@@ -108,13 +106,9 @@ def test_a_full_disk_leaves_a_file_that_can_be_resumed(
 
 def test_programs_take_part(tmp_path: Path) -> None:
     """One plays its lowest block, the other a number that is on no block."""
-    polite, rude = tmp_path / "polite.sh", tmp_path / "rude.sh"
-    polite.write_text(
-        "#!/bin/sh\nwhile read -r q; do q=${q##*\\[}; q=${q%%]*}; echo ${q%%,*}; done\n"
-    )
-    rude.write_text("#!/bin/sh\nwhile read -r q; do echo 77; done\n")
-    for path in (polite, rude):
-        path.chmod(0o755)
+    lowest = "while read -r q; do q=${q##*\\[}; q=${q%%]*}; echo ${q%%,*}; done"
+    polite = write_script(tmp_path / "polite.sh", lowest)
+    rude = write_script(tmp_path / "rude.sh", "while read -r q; do echo 77; done")
     players, out = [str(polite), str(rude), "perfect"], tmp_path / "a.jsonl"
     results = arena(["factor"], players, number=2, jobs=2, out=out)
     assert results.score(str(polite), str(rude)) == Score(2, 0, 0)
@@ -138,15 +132,7 @@ def test_without_the_extra_studies_are_run_and_only_reports_refused(tmp_path: Pa
     write_rows(tmp_path / "lab.jsonl", make_grid(target=[12, 15], fit=["descending", "any"]))
     plain = [f"{STUDIES['eval']} --jobs 1 --out eval.jsonl", "lab lab.jsonl"]
     calls = [f"{call} --report out" for call in plain]
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_PACKAGES, *calls, *plain],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=plain_environment(),
-        timeout=SLOW,
-        check=True,
-    )
+    done = run_process(sys.executable, "-c", WITHOUT_PACKAGES, *calls, *plain, cwd=tmp_path)
     charts, maps = done.stderr.splitlines()
     assert charts.startswith("tower: a report with charts needs a few more packages: ")
     assert maps.startswith("tower: a report with maps needs a few more packages: ")

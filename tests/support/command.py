@@ -63,6 +63,13 @@ None of its files may become larger than so many KiB.
 """
 
 
+def write_script(path: Path, text: str) -> Path:
+    """Write a script of the shell that can be called."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
 def load_example(name: str) -> ModuleType:
     """Return a script of `examples/` as a module."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
@@ -94,13 +101,11 @@ Tower = Callable[..., CommandResult]
 """`run_tower`, with or without arguments bound to it."""
 
 
-def run_process(
-    *call: str, typed: str = "", cwd: Path = ROOT, environment: dict[str, str] | None = None
-) -> CommandResult:
+def run_process(*call: str, typed: str = "", cwd: Path = ROOT, **variables: str) -> CommandResult:
     """Run a program as a process, to its end."""
     done = subprocess.run(
         call, input=typed, capture_output=True, text=True, cwd=cwd,
-        env=environment or plain_environment(), timeout=SLOW, check=False,
+        env=plain_environment(**variables), timeout=SLOW, check=False,
     )  # fmt: skip
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
@@ -110,8 +115,7 @@ def run_tower_with_small_files(
 ) -> CommandResult:
     """Run the command as a process, no file of which may become larger than `kib`."""
     call = (sys.executable, "-c", LIMITED, str(kib), TOWER, *call)
-    environment = plain_environment(PYTHONDONTWRITEBYTECODE="1", **variables)
-    return run_process(*call, typed=typed, cwd=cwd, environment=environment)
+    return run_process(*call, typed=typed, cwd=cwd, PYTHONDONTWRITEBYTECODE="1", **variables)
 
 
 def run_tower(
@@ -235,8 +239,8 @@ def play_journey(journey: str, folder: Path) -> str:
                 shown = run_process("bash", "-c", filter_of_output, typed=done.stdout)
                 done = done._replace(stdout=shown.stdout)
         else:
-            shell = plain_environment(DATA=str(DATA), EXAMPLES=str(EXAMPLES))
-            done = run_process("bash", "-c", line, cwd=folder, environment=shell)
+            folders = {"DATA": str(DATA), "EXAMPLES": str(EXAMPLES)}
+            done = run_process("bash", "-c", line, cwd=folder, **folders)
         texts.append(f"$ {line}\n{_format_result(done)}")
     text = "\n".join(texts).replace(str(folder), "FOLDER").strip()
     return KEY.sub("KEY", DATE.sub("DATE", text))

@@ -40,7 +40,7 @@ from number_tower.studies.evaluation.variants import compute_quotas, make_varian
 from number_tower.words.prompt import check_answer
 from support import replies
 from support.clocks import SLOW, wait_until
-from support.command import ROOT
+from support.command import ROOT, CommandResult, run_process
 
 SMALL: dict[str, Any] = {
     "games": ["factor", "draft"],
@@ -615,12 +615,9 @@ def test_a_killed_evaluation_leaves_no_process_and_is_resumed_to_the_same_file(
         assert needed + 1 <= asked <= needed + 5
 
 
-def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_python(code: str, folder: Path) -> CommandResult:
     (folder / "script.py").write_text(code)
-    call = [sys.executable, "script.py"]
-    return subprocess.run(
-        call, cwd=folder, capture_output=True, text=True, timeout=SLOW, check=False
-    )
+    return run_process(sys.executable, "script.py", cwd=folder)
 
 
 def test_a_script_without_its_guard_is_told_to_add_it(tmp_path: Path) -> None:

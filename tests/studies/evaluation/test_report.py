@@ -35,7 +35,7 @@ from number_tower.terminal.cli.commands import eval as eval_command
 from number_tower.terminal.cli.main import create_parser
 from support import replies
 from support.clocks import SLOW, wait_until
-from support.command import ROOT, TOWER, plain_environment, run_tower
+from support.command import ROOT, TOWER, plain_environment, run_tower, write_script
 from support.report_pages import Page, assert_is_accessible, assert_loads_nothing
 
 HOSTILE = (
@@ -329,11 +329,8 @@ def test_baselines_are_asked_too_and_no_player_twice(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_finished_tasks_and_the_resumed_report_is_the_same(tmp_path: Path) -> None:
-    bot = tmp_path / "bot.sh"
-    bot.write_text(
-        "#!/bin/sh\nwhile read -r q; do sleep 0.02; q=${q##*\\[}; echo ${q%%[],]*}; done\n"
-    )
-    bot.chmod(0o755)
+    script = "while read -r q; do sleep 0.02; q=${q##*\\[}; echo ${q%%[],]*}; done"
+    write_script(tmp_path / "bot.sh", script)
     call = shlex.split(
         "eval draft --player random --player ./bot.sh --games 20 --positions 10 --report out"
     )
