@@ -6,7 +6,6 @@ Errors say what would be right.
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import signal
@@ -280,7 +279,7 @@ def test_a_finished_game_makes_room(ask: ToolClient, monkeypatch: pytest.MonkeyP
     assert list(ask("open_games")["games"]) == ["game-1", "game-3", "game-4"]
 
 
-# What is not told ---------------------------------------------------------------------------------
+# What is not shown --------------------------------------------------------------------------------
 
 
 def test_without_lists_no_answer_lists_the_legal_blocks() -> None:
@@ -500,7 +499,6 @@ def test_the_command_speaks_only_the_protocol_and_ends_with_its_client() -> None
         assert "used already" in ask.refuse("move", id=state["id"], block=9)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal on Linux and macOS")
 def test_the_command_ignores_nonsense_and_ends_at_once_with_ctrl_c() -> None:
     about = {
         "protocolVersion": "2025-06-18",

@@ -124,17 +124,17 @@ def test_the_command_reference_is_what_the_command_says() -> None:
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_has_a_page_with_its_numbers(name: str) -> None:
     text = (ROOT / f"docs/games/{name}.md").read_text()
-    known = tomllib.loads((ROOT / f"tests/data/counts/{name}.toml").read_text())
-    won = f"{known['first']:,}, {known['second']:,}, {known['drawn']:,}"
+    counts = tomllib.loads((ROOT / f"tests/data/counts/{name}.toml").read_text())
+    won = f"{counts['first']:,}, {counts['second']:,}, {counts['drawn']:,}"
     for row in (
-        f"| the start, for the player to move | {known['start']} |",
-        f"| winning openings | {', '.join(map(str, known['winning_openings'])) or 'none'} |",
-        f"| games in all | {known['games']:,} |",
+        f"| the start, for the player to move | {counts['start']} |",
+        f"| winning openings | {', '.join(map(str, counts['winning_openings'])) or 'none'} |",
+        f"| games in all | {counts['games']:,} |",
         f"| won by the first player, by the second, drawn | {won} |",
-        f"| shortest and longest game | {known['shortest']} and {known['longest']} plies |",
+        f"| shortest and longest game | {counts['shortest']} and {counts['longest']} plies |",
         (
             "| ways to play 1, 2, 3 and 4 plies | "
-            f"{', '.join(f'{count:,}' for count in known['lines'])} |"
+            f"{', '.join(f'{count:,}' for count in counts['lines'])} |"
         ),
     ):
         assert row in text

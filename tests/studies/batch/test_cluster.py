@@ -230,6 +230,11 @@ def test_a_wrong_address_is_refused(text: str) -> None:
         ClusterExecutor(text)
 
 
+def test_command_refuses_a_wrong_address(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CALL, "2", "--cluster", "tcp://127.0.0.1"]) == 1
+    assert "expected the address of a Dask scheduler" in capsys.readouterr().err
+
+
 def test_an_address_without_a_scheduler_is_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.1)
     with socket.socket() as other:

@@ -88,3 +88,10 @@ def test_a_page_that_is_not_a_report_is_not_replaced(folder: Path) -> None:
     page.unlink()
     show(folder, "--report out")
     show(folder, "--report out")
+
+
+def test_map_of_a_rule_that_does_not_vary_is_refused(folder: Path) -> None:
+    refused = run_tower("lab", "lab.jsonl", "--report", "out", "--y", "step", cwd=folder)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("tower: lab.jsonl does not vary 'step'")
+    assert not (folder / "out").exists()

@@ -1,4 +1,4 @@
-"""A match is decided when nothing can change it, told in its games' words, and survives leaving."""
+"""A match: its score, its end, its words, and what is stored of it, whatever happens."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def test_half_points_are_shown_as_fractions(score: tuple[float, float], shown: s
     book = catalogue.parse_rulebook(
         b'[rules]\n[voice]\nmatch_score = "{score_1}:{score_2}"', "mine", "mine.toml"
     )
-    told = Voice(book).tell_match("score", Table(Game(book.rules)), MatchStanding(1, 3, score))
-    assert told.text == f"{shown}\n"
+    sentence = Voice(book).tell_match("score", Table(Game(book.rules)), MatchStanding(1, 3, score))
+    assert sentence.text == f"{shown}\n"
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_match_killed_at_any_moment_has_stored_every_move_it_told_and_is_resumed
 
 
 def format_question(left: int) -> str:
-    """Return the question that is asked when so many of the smallest blocks are left."""
+    """Return the question that is asked when only the smallest blocks are left."""
     return (
         f"Blocks: {', '.join(map(str, range(1, left + 1)))}\n"
         "Enter the block number you wish to place: "
@@ -407,12 +407,12 @@ def test_game_that_could_not_be_stored_is_stored_with_the_next(
     monkeypatch: pytest.MonkeyPatch, tower: Tower, db: Path
 ) -> None:
     def fail_twice(
-        store: Store, known: StoredGame, table: Table, *args: Any, **options: Any
+        store: Store, stored: StoredGame, table: Table, *args: Any, **options: Any
     ) -> Any:
         if len(table.game.moves) == 3 and len(failed) < 2:
             failed.append(table)
             raise StoreError("the database cannot be used: it is a test")
-        return save(store, known, table, *args, **options)
+        return save(store, stored, table, *args, **options)
 
     failed: list[Table] = []
     save = Store.save

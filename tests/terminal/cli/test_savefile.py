@@ -1,4 +1,4 @@
-"""A game kept in a file: after every change the whole record, or still the one before."""
+"""A game in a file: after every change it holds the whole record, or still the one before."""
 
 from __future__ import annotations
 
