@@ -345,20 +345,6 @@ def test_document_is_that_of_the_snapshot_and_the_how_to_names_its_keys(
     assert {key for key in list_keys(document) if f"`{key}`" not in how_to} == set()
 
 
-def test_stats_without_games_say_how_to_begin_and_make_no_file(
-    call_tower: Tower, tmp_path: Path
-) -> None:
-    text = "No games are saved yet. To play one: tower play GAME\n"
-    for name in (None, "ann"):
-        words = () if name is None else (name,)
-        assert call_tower("stats", "--db", "games.db", *words) == (0, text, "")
-        document = json.loads(call_tower("stats", "--db", "games.db", "--json", *words).stdout)
-        assert (document["player"], document["games"]["finished"]) == (name, 0)
-    assert list(tmp_path.iterdir()) == []
-    create_database(tmp_path / "games.db")
-    assert call_tower("stats", "--db", "games.db", "ann") == (0, text, "")
-
-
 @pytest.mark.parametrize(
     ("name", "nearest"), [("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann")]
 )
@@ -471,16 +457,6 @@ def test_answer_is_stored_before_the_verdict_is_shown(
         call = (*PUZZLE, "--count", "1", "--db", "games.db")
         after = call_tower(*call, answers=[answer], watch=outputs.append).stdout
         assert (verdict in shown[-1], verdict in after) == (False, True)
-
-
-@pytest.mark.parametrize(
-    "options", [("--no-save", "--db", "games.db"), ("--db", "none"), ("--json", "--db", "games.db")]
-)
-def test_puzzle_without_saving_makes_no_database(
-    call_tower: Tower, tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    call_tower(*PUZZLE, "--count", "1", *options, answers=["skip"])
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_puzzles_go_on_without_a_database_and_are_stored_once_there_is_one(
