@@ -1,7 +1,8 @@
-"""The command under test, in this process, and recorded sessions of it.
+"""The command under test, in this process, and recorded sessions and journeys.
 
-A session is a call, its input, and every byte of its answers. `make golden` writes the answers
-anew; read the difference before you commit it.
+A session is a call, its input, and every byte of its answers. A journey is several calls in one
+folder, with all that they print: to add one, write its title and calls to a file of journeys.
+`make golden` writes the answers anew; read the difference before you commit it.
 """
 
 from __future__ import annotations
