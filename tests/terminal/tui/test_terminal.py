@@ -46,8 +46,8 @@ def test_game_is_played_resized_killed_and_resumed(db: Path) -> None:
     terminal.resize(40, 16)
     terminal.until("20 target")
     terminal.resize(120, 40)
-    # The log, which a small terminal has no room for, is shown again.
-    terminal.until("Player A places 7.")
+    # Only a large terminal has room for the title of the game.
+    terminal.until("Number Tower: the summit")
     terminal.type("6")
     terminal.until("Player B places 6.")
     terminal.send_signal(signal.SIGKILL)
