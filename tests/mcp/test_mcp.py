@@ -201,7 +201,7 @@ def test_random_games_go_as_in_the_engine_though_they_are_played_at_once(ask: To
 
 
 @pytest.mark.parametrize("seat", [1, 2])
-def test_an_opponent_plays_by_its_seed_and_is_taken_back(ask: ToolClient, seat: int) -> None:
+def test_opponent_plays_by_its_seed_and_is_taken_back(ask: ToolClient, seat: int) -> None:
     state = ask("start_game", game="draft", opponent="fair", seat=seat, seed=5)
     assert "you have made no move in game-1" in ask.refuse("take_back", id="game-1")
     assert state["players"][2 - seat]["computer"] == "fair"
@@ -222,7 +222,7 @@ def test_an_opponent_plays_by_its_seed_and_is_taken_back(ask: ToolClient, seat: 
     assert_state(ask("move", id="game-1", block=block), game)
 
 
-def test_the_seed_decides_who_begins_by_chance(ask: ToolClient) -> None:
+def test_seed_decides_who_begins_by_chance(ask: ToolClient) -> None:
     first, again = (
         [ask("start_game", game="race", first="random", seed=seed)["to_move"] for seed in range(12)]
         for _ in range(2)
@@ -232,7 +232,7 @@ def test_the_seed_decides_who_begins_by_chance(ask: ToolClient) -> None:
     assert len({ask("start_game", game="race")["seed"] for _ in range(3)}) == 3
 
 
-def test_a_move_says_what_the_computer_answered_and_nothing_twice(ask: ToolClient) -> None:
+def test_move_says_what_the_computer_answered_and_nothing_twice(ask: ToolClient) -> None:
     ask("start_game", game="draft", opponent="perfect", seat=2, seed=1)
     assert ask.read("move", id="game-1", block=6).startswith("The computer placed 5.\n")
     ask("start_game", rules={"blocks": "1-3"})
@@ -262,13 +262,13 @@ def test_after_the_end_nothing_is_said_about_a_player_to_move(lists: bool) -> No
         assert ask("take_back", id="game-1")["moves"] == []
 
 
-def test_a_game_without_a_first_move_is_over_at_once(ask: ToolClient) -> None:
+def test_game_without_a_first_move_is_over_at_once(ask: ToolClient) -> None:
     state = ask("start_game", rules=NO_OPENING.to_dict(), opponent="perfect", seat=2)
     assert state["result"] == {"winner": 2, "reason": "stuck"}
     assert "is over" in ask.refuse("move", id="game-1", block=5)
 
 
-def test_a_finished_game_makes_room(ask: ToolClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_game_makes_room(ask: ToolClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MAX_GAMES", 3)
     for _ in range(3):
         ask("start_game", game="draft")
@@ -297,7 +297,7 @@ def test_without_lists_no_answer_lists_the_legal_blocks() -> None:
         assert "does not fit on 12" in ask.refuse("analyse", id="game-1", block=30)
 
 
-def test_a_single_game_can_be_without_lists(ask: ToolClient) -> None:
+def test_single_game_can_be_without_lists(ask: ToolClient) -> None:
     assert ask("start_game", game="climb", legal=False)["legal"] is None
     assert ask("start_game", game="climb")["legal"] is not None
 
@@ -351,7 +351,7 @@ def test_analysis_and_hints_are_those_of_the_solver(ask: ToolClient, name: str) 
     assert single == [move for move in analysis["values"] if move["block"] == 5]
 
 
-def test_a_search_that_takes_too_long_is_reported_and_does_not_block_moves(
+def test_search_that_takes_too_long_is_reported_and_does_not_block_moves(
     ask: ToolClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, moved = threading.Semaphore(0), threading.Event()
@@ -376,7 +376,7 @@ def test_a_search_that_takes_too_long_is_reported_and_does_not_block_moves(
     assert {move["value"] for move in result["values"]} == {None}
 
 
-def test_a_cancelled_search_ends(ask: ToolClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_search_ends(ask: ToolClient, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = threading.Semaphore(0), threading.Semaphore(0)
 
     def watch_analysis(*args: Any, **options: Any) -> analysis.PositionAnalysis:
@@ -394,7 +394,7 @@ def test_a_cancelled_search_ends(ask: ToolClient, monkeypatch: pytest.MonkeyPatc
     assert ended.acquire(timeout=20), "before its 30 seconds are over"
 
 
-def test_a_move_does_not_overwrite_a_change_that_came_while_the_computer_was_thinking(
+def test_move_does_not_overwrite_a_change_that_came_while_the_computer_was_thinking(
     ask: ToolClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thinking, done = threading.Event(), threading.Event()
@@ -464,7 +464,7 @@ def test_arguments_that_come_as_text_are_converted(ask: ToolClient) -> None:
     assert [move["block"] for move in result["values"]] == [1]
 
 
-def test_a_block_is_its_number_however_it_is_written(ask: ToolClient) -> None:
+def test_block_is_its_number_however_it_is_written(ask: ToolClient) -> None:
     blocks = [6, 6.0, "6", " 06 ", "[6]", "[ 06 ]", [6], ["6"], [6.0], ["[6]"]]
     for number, block in enumerate(blocks, 1):
         ask("start_game", game="draft")
@@ -487,7 +487,7 @@ def test_null_is_accepted_for_every_optional_argument(ask: ToolClient) -> None:
 # The command --------------------------------------------------------------------------------------
 
 
-def test_the_command_speaks_only_the_protocol_and_ends_with_its_client() -> None:
+def test_command_speaks_only_the_protocol_and_ends_with_its_client() -> None:
     command = StdioServerParameters(
         command=TOWER, args=["mcp", "--no-legal"], env=plain_environment(), cwd=ROOT
     )
@@ -499,7 +499,7 @@ def test_the_command_speaks_only_the_protocol_and_ends_with_its_client() -> None
         assert "used already" in ask.refuse("move", id=state["id"], block=9)
 
 
-def test_the_command_ignores_nonsense_and_ends_at_once_with_ctrl_c() -> None:
+def test_command_ignores_nonsense_and_ends_at_once_with_ctrl_c() -> None:
     about = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},

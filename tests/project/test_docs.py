@@ -44,7 +44,7 @@ def relative(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", with_examples("pycon"), ids=relative)
-def test_the_python_examples_run(path: Path) -> None:
+def test_python_examples_run(path: Path) -> None:
     if any("import jax" in example for example in blocks(path, "pycon")):
         # JAX starts threads; other tests of this process must not fork with them
         assert run_process(sys.executable, "-m", "doctest", str(path))[:2] == (0, "")
@@ -55,14 +55,14 @@ def test_the_python_examples_run(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", with_examples("console"), ids=relative)
-def test_the_command_examples_print_what_they_show(path: Path, tmp_path: Path) -> None:
+def test_command_examples_print_what_they_show(path: Path, tmp_path: Path) -> None:
     database = str(tmp_path / "games.db")
     for example in blocks(path, "console"):
         command, _, shown = example.removeprefix("$ ").partition("\n")
         assert run_process("bash", "-c", command, NUMBER_TOWER_DB=database)[:2] == (0, shown)
 
 
-def test_the_readme_opens_with_a_picture_and_one_command() -> None:
+def test_readme_opens_with_a_picture_and_one_command() -> None:
     _, picture, about, command, *_ = README.read_text().split("\n\n")
     assert picture.startswith("![")
     assert about.count(".") == 1
@@ -71,7 +71,7 @@ def test_the_readme_opens_with_a_picture_and_one_command() -> None:
 
 
 @pytest.mark.parametrize("reader", ["players", "teachers", "rule makers", "researchers"])
-def test_the_readme_has_a_command_and_a_picture_for_each_reader(reader: str) -> None:
+def test_readme_has_a_command_and_a_picture_for_each_reader(reader: str) -> None:
     part = README.read_text().partition(f"## For {reader}\n")[2].partition("\n## ")[0]
     assert len(re.findall("^```sh$", part, re.MULTILINE)) == 1
     assert len(re.findall(r"^!\[.+\]", part, re.MULTILINE)) == 1
@@ -117,7 +117,7 @@ def test_only_one_page_says_how_to_install_the_published_package() -> None:
     assert pages - {"CHANGELOG.md"} == {"docs/how-to/install.md"}
 
 
-def test_the_command_reference_is_what_the_command_says() -> None:
+def test_command_reference_is_what_the_command_says() -> None:
     assert PAGE.read_text() == page(), "run `make docs`"
 
 
@@ -207,7 +207,7 @@ def test_every_rule_is_documented_with_its_default() -> None:
         assert f'`"{word}"`' in HOW_TO
 
 
-def test_the_example_game_of_the_how_to_can_be_played(tmp_path: Path) -> None:
+def test_example_game_of_the_how_to_can_be_played(tmp_path: Path) -> None:
     small, head, presets, words, readers = blocks(ROOT / "docs/how-to/add-a-game.md", "toml")
     for text in (small, head, small + presets, head + words, head + presets + readers + words):
         path = tmp_path / "stairs.toml"
@@ -215,7 +215,7 @@ def test_the_example_game_of_the_how_to_can_be_played(tmp_path: Path) -> None:
         assert Voice(load(path)).noun == ("step" if text.endswith(words) else "block")
 
 
-def test_the_changelog_has_a_place_for_what_comes_next() -> None:
+def test_changelog_has_a_place_for_what_comes_next() -> None:
     text = (ROOT / "CHANGELOG.md").read_text()
     assert "## [Unreleased]" in text
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
@@ -234,6 +234,6 @@ def test_no_games_name_appears_in_code() -> None:
         assert not quoted.search(example.sub("", path.read_text())), path
 
 
-def test_the_tests_run_the_installed_command() -> None:
+def test_tests_run_the_installed_command() -> None:
     assert Path(TOWER).exists()
     assert Path(TOWER).parent == Path(sys.executable).parent

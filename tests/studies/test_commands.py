@@ -28,7 +28,7 @@ STUDIES = {
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_study_is_saved_in_a_new_file_and_resumed_in_an_old_one(
+def test_study_is_saved_in_a_new_file_and_resumed_in_an_old_one(
     name: str, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     call = [*STUDIES[name].split(), "--jobs", "1"]
@@ -52,7 +52,7 @@ def test_a_study_is_saved_in_a_new_file_and_resumed_in_an_old_one(
     assert (tmp_path / f"{name}.jsonl").read_bytes() == saved
 
 
-def test_the_standings_are_a_json_document(tmp_path: Path) -> None:
+def test_standings_are_a_json_document(tmp_path: Path) -> None:
     call = STUDIES["arena"].split()
     document = json.loads(run_tower(*call, "--jobs", "1", "--json", cwd=tmp_path).stdout)
     assert document["played"] == 120
@@ -70,7 +70,7 @@ PAIR = "arena draft --players random,perfect"
 # Work that ends early -----------------------------------------------------------------------------
 
 
-def test_a_worker_that_fails_is_reported_with_the_call_that_resumes(
+def test_worker_that_fails_is_reported_with_the_call_that_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> NoReturn:
@@ -86,7 +86,7 @@ def test_a_worker_that_fails_is_reported_with_the_call_that_resumes(
 
 
 @pytest.mark.parametrize("room", [10, 700, 3000, 4500])
-def test_a_full_disk_leaves_a_file_that_can_be_resumed(
+def test_full_disk_leaves_a_file_that_can_be_resumed(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     call = shlex.split("arena draft --players random,gentle --games 20 --jobs 1 --out")
