@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from number_tower import Game, Table, rules
 from number_tower.engine.record import to_json
-from support.command import run_tower
+from support.command import CommandResult, run_tower
 from support.sizes import size
 
 pytestmark = pytest.mark.slow
@@ -27,7 +26,7 @@ REACHING = [
 ]
 
 
-def check_refusal(done: subprocess.CompletedProcess[str], code: int, beginning: str) -> None:
+def check_refusal(done: CommandResult, code: int, beginning: str) -> None:
     """Check that a call ended with one short line that a terminal can show."""
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith(beginning)

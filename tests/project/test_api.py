@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pydoc
 import re
-import subprocess
 import sys
 
 import pytest
@@ -20,7 +19,7 @@ from project.public_names import (
     run_examples,
     uses_name,
 )
-from support.command import ROOT
+from support.command import ROOT, run_process
 
 THREADED = {"number_tower.envs.jax", "number_tower.studies.batch.cluster"}
 """Modules that start threads, beside which other tests of this process must not fork."""
@@ -36,9 +35,7 @@ def test_public_names_have_docstrings_and_examples_that_run(entry: str) -> None:
     if entry not in THREADED:
         assert find_problems(entry) == []
         return
-    command = [sys.executable, public_names.__file__, entry]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == ""
+    assert run_process(sys.executable, public_names.__file__, entry) == (0, "", "")
 
 
 def test_names_of_the_package_are_on_one_page() -> None:

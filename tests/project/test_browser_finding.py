@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import browser
+from support.command import write_script
 
 SHOWS_A_PAGE = "echo '<html><body></body></html>'"
 
@@ -25,11 +26,8 @@ class Machine:
 
     def add_program(self, name: str, script: str = SHOWS_A_PAGE) -> str:
         """Add a program, by default a browser; return its path."""
-        path = self.programs / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-        return str(path)
+        self.programs.mkdir(exist_ok=True)
+        return str(write_script(self.programs / name, script))
 
     def add_playwright(self, install: str) -> None:
         """Add a Playwright that runs a line of Python when it is to install its browser."""

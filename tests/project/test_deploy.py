@@ -6,7 +6,6 @@ import argparse
 import re
 import shlex
 import shutil
-import subprocess
 import tomllib
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -22,8 +21,7 @@ from number_tower.web import server, settings
 from number_tower.web.http import connections, rates, streams
 from number_tower.web.http.middleware.body_limit import BODY_TIME, MAX_BODY
 from number_tower.web.live import quota
-from support.clocks import SLOW
-from support.command import ROOT, TOWER, plain_environment
+from support.command import ROOT, TOWER, run_process, write_script
 
 PAGE = (ROOT / "docs/how-to/deploy.md").read_text()
 UNIT = (ROOT / "deploy/number-tower.service").read_text()
@@ -107,9 +105,7 @@ def test_promises_name_existing_tests() -> None:
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "number-tower.service"
     unit.write_text(UNIT.replace("/opt/number-tower/bin/tower", TOWER))
-    call = ["systemd-analyze", "verify", str(unit)]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=SLOW, check=False)
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert run_process("systemd-analyze", "verify", str(unit)) == (0, "", "")
 
 
 def test_unit_is_hardened_and_restarted_without_memory_dump() -> None:
@@ -170,15 +166,9 @@ def test_make_container_builds_and_runs_a_hardened_container(
     tmp_path: Path, engine: str, options: list[str]
 ) -> None:
     """Use an engine that only prints how it is called."""
-    program = tmp_path / engine
-    program.write_text(f'#!/bin/sh\necho "{engine} $BUILDAH_FORMAT $*"\n')
-    program.chmod(0o755)
-    done = subprocess.run(
-        ["make", "-s", "container", "SERVE=--quiet", *options], cwd=ROOT,
-        env=plain_environment(PATH=f"{tmp_path}:/usr/bin:/bin"), capture_output=True, text=True,
-        timeout=SLOW, check=True,
-    )  # fmt: skip
-    build, run = done.stdout.splitlines()
+    write_script(tmp_path / engine, f'echo "{engine} $BUILDAH_FORMAT $*"')
+    call = ("make", "-s", "container", "SERVE=--quiet", *options)
+    build, run = run_process(*call, PATH=f"{tmp_path}:/usr/bin:/bin").stdout.splitlines()
     assert build == f"{engine} docker build -t number-tower -f deploy/Containerfile ."
     assert run.endswith(" -v number-tower:/data number-tower --quiet")
     for option in (

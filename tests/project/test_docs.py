@@ -5,21 +5,23 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from number_tower import Rules, __version__, solve
 from number_tower.engine import catalogue, record
 from number_tower.engine.catalogue import load
+from number_tower.engine.rules import Fit, Stuck, Supply, Towers
 from number_tower.terminal.cli.main import create_parser
 from number_tower.words import voice
 from number_tower.words.voice import Voice
 from reference import PAGE, insert_presets, page
-from support.command import ROOT, TOWER, plain_environment
+from support.command import ROOT, TOWER, run_process
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -42,16 +44,10 @@ def relative(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", with_examples("pycon"), ids=relative)
-def test_the_python_examples_run(path: Path) -> None:
+def test_python_examples_run(path: Path) -> None:
     if any("import jax" in example for example in blocks(path, "pycon")):
         # JAX starts threads; other tests of this process must not fork with them
-        done = subprocess.run(
-            [sys.executable, "-m", "doctest", str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode, done.stdout) == (0, "")
+        assert run_process(sys.executable, "-m", "doctest", str(path))[:2] == (0, "")
         return
     failures, tried = doctest.testfile(str(path), module_relative=False)
     assert tried
@@ -59,22 +55,14 @@ def test_the_python_examples_run(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", with_examples("console"), ids=relative)
-def test_the_command_examples_print_what_they_show(path: Path, tmp_path: Path) -> None:
-    environment = plain_environment(NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+def test_command_examples_print_what_they_show(path: Path, tmp_path: Path) -> None:
+    database = str(tmp_path / "games.db")
     for example in blocks(path, "console"):
         command, _, shown = example.removeprefix("$ ").partition("\n")
-        done = subprocess.run(
-            ["bash", "-c", command],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env=environment,
-            check=True,
-        )
-        assert done.stdout == shown
+        assert run_process("bash", "-c", command, NUMBER_TOWER_DB=database)[:2] == (0, shown)
 
 
-def test_the_readme_opens_with_a_picture_and_one_command() -> None:
+def test_readme_opens_with_a_picture_and_one_command() -> None:
     _, picture, about, command, *_ = README.read_text().split("\n\n")
     assert picture.startswith("![")
     assert about.count(".") == 1
@@ -83,24 +71,14 @@ def test_the_readme_opens_with_a_picture_and_one_command() -> None:
 
 
 @pytest.mark.parametrize("reader", ["players", "teachers", "rule makers", "researchers"])
-def test_the_readme_has_a_command_and_a_picture_for_each_reader(reader: str) -> None:
+def test_readme_has_a_command_and_a_picture_for_each_reader(reader: str) -> None:
     part = README.read_text().partition(f"## For {reader}\n")[2].partition("\n## ")[0]
-    assert [
-        *map(
-            len,
-            (
-                re.findall("^```sh$", part, re.MULTILINE),
-                re.findall(r"^!\[.+\]", part, re.MULTILINE),
-            ),
-        )
-    ] == [
-        1,
-        1,
-    ]
+    assert len(re.findall("^```sh$", part, re.MULTILINE)) == 1
+    assert len(re.findall(r"^!\[.+\]", part, re.MULTILINE)) == 1
 
 
 def test_every_command_of_the_readme_works_when_it_is_copied(tmp_path: Path) -> None:
-    environment = plain_environment(NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    database = str(tmp_path / "games.db")
     inline = re.findall(r"`((?:tower|make) [^`]+)`", README.read_text())
     calls = [line for example in blocks(README, "sh") for line in example.splitlines()] + inline
     assert len(calls) > 6
@@ -111,15 +89,8 @@ def test_every_command_of_the_readme_works_when_it_is_copied(tmp_path: Path) -> 
             create_parser().parse_args(["serve", *shlex.split(" ".join(options))])
         else:
             words, folder = ["bash", "-c", call], tmp_path
-        done = subprocess.run(
-            words,
-            input="hint\nwhy\n9\nquit\n",
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env=environment,
-            check=False,
-        )
+        typed = "hint\nwhy\n9\nquit\n"
+        done = run_process(*words, typed=typed, cwd=folder, NUMBER_TOWER_DB=database)
         assert done.returncode == 0, (call, done.stderr)
 
 
@@ -146,24 +117,24 @@ def test_only_one_page_says_how_to_install_the_published_package() -> None:
     assert pages - {"CHANGELOG.md"} == {"docs/how-to/install.md"}
 
 
-def test_the_command_reference_is_what_the_command_says() -> None:
+def test_command_reference_is_what_the_command_says() -> None:
     assert PAGE.read_text() == page(), "run `make docs`"
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_has_a_page_with_its_numbers(name: str) -> None:
     text = (ROOT / f"docs/games/{name}.md").read_text()
-    known = tomllib.loads((ROOT / f"tests/data/counts/{name}.toml").read_text())
-    won = f"{known['first']:,}, {known['second']:,}, {known['drawn']:,}"
+    counts = tomllib.loads((ROOT / f"tests/data/counts/{name}.toml").read_text())
+    won = f"{counts['first']:,}, {counts['second']:,}, {counts['drawn']:,}"
     for row in (
-        f"| the start, for the player to move | {known['start']} |",
-        f"| winning openings | {', '.join(map(str, known['winning_openings'])) or 'none'} |",
-        f"| games in all | {known['games']:,} |",
+        f"| the start, for the player to move | {counts['start']} |",
+        f"| winning openings | {', '.join(map(str, counts['winning_openings'])) or 'none'} |",
+        f"| games in all | {counts['games']:,} |",
         f"| won by the first player, by the second, drawn | {won} |",
-        f"| shortest and longest game | {known['shortest']} and {known['longest']} plies |",
+        f"| shortest and longest game | {counts['shortest']} and {counts['longest']} plies |",
         (
             "| ways to play 1, 2, 3 and 4 plies | "
-            f"{', '.join(f'{count:,}' for count in known['lines'])} |"
+            f"{', '.join(f'{count:,}' for count in counts['lines'])} |"
         ),
     ):
         assert row in text
@@ -232,22 +203,11 @@ def test_every_moment_and_field_of_a_voice_is_documented() -> None:
 def test_every_rule_is_documented_with_its_default() -> None:
     for key in Rules.__dataclass_fields__:
         assert f"| `{key}` |" in HOW_TO
-    for word in (
-        "own",
-        "shared",
-        "endless",
-        "any",
-        "descending",
-        "ascending",
-        "related",
-        "unrelated",
-        "loses",
-        "skips",
-    ):
+    for word in chain.from_iterable(map(get_args, (Supply, Towers, Fit, Stuck))):
         assert f'`"{word}"`' in HOW_TO
 
 
-def test_the_example_game_of_the_how_to_can_be_played(tmp_path: Path) -> None:
+def test_example_game_of_the_how_to_can_be_played(tmp_path: Path) -> None:
     small, head, presets, words, readers = blocks(ROOT / "docs/how-to/add-a-game.md", "toml")
     for text in (small, head, small + presets, head + words, head + presets + readers + words):
         path = tmp_path / "stairs.toml"
@@ -255,16 +215,16 @@ def test_the_example_game_of_the_how_to_can_be_played(tmp_path: Path) -> None:
         assert Voice(load(path)).noun == ("step" if text.endswith(words) else "block")
 
 
-def test_the_changelog_has_a_place_for_what_comes_next() -> None:
+def test_changelog_has_a_place_for_what_comes_next() -> None:
     text = (ROOT / "CHANGELOG.md").read_text()
     assert "## [Unreleased]" in text
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
 
 
 def test_every_make_target_says_what_it_does() -> None:
-    done = subprocess.run(["make", "help"], capture_output=True, text=True, cwd=ROOT, check=True)
+    shown = run_process("make", "help").stdout
     for target in ("play", "test", "bench", "golden", "docs"):
-        assert re.search(rf"^{target} +\w", done.stdout, re.MULTILINE)
+        assert re.search(rf"^{target} +\w", shown, re.MULTILINE)
 
 
 def test_no_games_name_appears_in_code() -> None:
@@ -274,6 +234,6 @@ def test_no_games_name_appears_in_code() -> None:
         assert not quoted.search(example.sub("", path.read_text())), path
 
 
-def test_the_tests_run_the_installed_command() -> None:
+def test_tests_run_the_installed_command() -> None:
     assert Path(TOWER).exists()
     assert Path(TOWER).parent == Path(sys.executable).parent

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from number_tower.support.installation import format_install_command
-from support.command import ROOT
+from support.command import ROOT, run_process
 
 BIN = Path(sys.prefix) / "bin"
 
@@ -31,11 +29,8 @@ def format_command_of_copy(folder: Path, url: str | None) -> str:
     if url is not None:
         (about / "direct_url.json").write_text(f'{{"dir_info": {{}}, "url": "{url}"}}')
     script = "import number_tower.support.installation as i; print(i.format_install_command('web'))"
-    environment = {**os.environ, "PYTHONPATH": str(site), "PATH": str(BIN)}
-    return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=folder, env=environment,
-        check=True,
-    ).stdout.strip()  # fmt: skip
+    paths = {"PYTHONPATH": str(site), "PATH": str(BIN)}
+    return run_process(sys.executable, "-c", script, cwd=folder, **paths).stdout.strip()
 
 
 def test_clone_is_installed_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

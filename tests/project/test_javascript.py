@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import javascript
-from support.command import ROOT
+from support.command import ROOT, write_script
 
 
 def test_all_scripts_and_style_sheets_are_checked() -> None:
@@ -40,8 +40,7 @@ def test_packages_are_installed_until_it_works_and_then_no_more(
 ) -> None:
     """Use an npm that fails the first time."""
     monkeypatch.setattr(javascript, "FOLDER", tmp_path / "javascript")
-    npm, calls = tmp_path / "npm", tmp_path / "calls"
-    npm.write_text(f'#!/bin/sh\necho "$1" >> {calls}\ntest $(wc -l < {calls}) -gt 1\n')
-    npm.chmod(0o755)
+    calls = tmp_path / "calls"
+    npm = write_script(tmp_path / "npm", f'echo "$1" >> {calls}\ntest $(wc -l < {calls}) -gt 1')
     assert [javascript.install([str(npm)]) for _ in range(3)] == [False, True, True]
     assert calls.read_text() == "ci\nci\n"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from support.clocks import SLOW
-from support.command import plain_environment
+from support.command import run_process
 
 DATABASE = {"alembic", "sqlalchemy", "sqlite3"}
 ENVIRONMENTS = {
@@ -34,12 +32,8 @@ HEAVY = DATABASE | {
 def list_loaded(script: str, database: str = "none") -> set[str]:
     """Run a script in an interpreter of its own; return the modules that it has loaded then."""
     report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", f"{report}\n{script}"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        env=plain_environment(NUMBER_TOWER_DB=database), timeout=SLOW, check=False,
-    )  # fmt: skip
-    return set(done.stderr.split())
+    call = (sys.executable, "-I", "-c", f"{report}\n{script}")
+    return set(run_process(*call, NUMBER_TOWER_DB=database).stderr.split())
 
 
 def list_loaded_at_prompt(command: str, database: str = "none") -> set[str]:

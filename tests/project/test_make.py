@@ -7,14 +7,13 @@ import pty
 import re
 import select
 import shutil
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from support.clocks import SLOW
-from support.command import ROOT, TOWER, plain_environment
+from support.command import ROOT, TOWER, plain_environment, run_process, write_script
 
 CTRL_C = b"\x03"
 MARKS = (".play", ".web")
@@ -27,20 +26,12 @@ def clone(tmp_path: Path) -> Path:
     binaries = tmp_path / ".venv/bin"
     binaries.mkdir(parents=True)
     for name, target in (("tower", TOWER), ("python", shutil.which("python3"))):
-        (binaries / name).write_text(f'#!/bin/sh\nexec "{target}" "$@"\n')
-        (binaries / name).chmod(0o755)
+        write_script(binaries / name, f'exec "{target}" "$@"')
     (tmp_path / "requirements").mkdir()
     locks = [f"requirements/{path.name}" for path in (ROOT / "requirements").glob("*.txt")]
     for name in ("pyproject.toml", *locks, *(f".venv/{mark}" for mark in MARKS)):
         (tmp_path / name).touch()
     return tmp_path
-
-
-def run_make(clone: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["make", *arguments], cwd=clone, env=plain_environment(LC_ALL="C"), capture_output=True,
-        text=True, timeout=SLOW, check=False,
-    )  # fmt: skip
 
 
 def read_until(terminal: int, text: str | None) -> str:
@@ -96,9 +87,9 @@ def test_make_play_ends_without_error_after_ctrl_c(
 def test_lock_that_cannot_be_installed_ends_with_advice(clone: Path) -> None:
     """Nothing is installed without its hashes by itself; here pip refuses everything."""
     (clone / ".venv/.play").unlink()
-    script = "#!/bin/sh\ncase $1 in --version) echo Python 3.99 ;; *) exit 1 ;; esac\n"
-    (clone / ".venv/bin/python").write_text(script)
-    done = run_make(clone, "play")
+    script = "case $1 in --version) echo Python 3.99 ;; *) exit 1 ;; esac"
+    write_script(clone / ".venv/bin/python", script)
+    done = run_process("make", "play", cwd=clone, LC_ALL="C")
     assert done.returncode == 2
     for word in ("requirements/play.txt", "3.99", "LOCKED=no"):
         assert word in done.stderr
@@ -109,7 +100,7 @@ def test_lock_that_cannot_be_installed_ends_with_advice(clone: Path) -> None:
 def test_environment_is_installed_from_a_lock_with_hashes(clone: Path, target: str) -> None:
     for mark in MARKS:
         (clone / ".venv" / mark).unlink()
-    commands = run_make(clone, "-n", f".venv/{target}").stdout
+    commands = run_process("make", "-n", f".venv/{target}", cwd=clone).stdout
     installs = re.findall(r"-m pip .*? install (.*?)(?: &&| ;|$)", commands, re.MULTILINE)
     assert any(f"-r requirements/{target[1:]}.txt" in install for install in installs)
     unhashed = {install for install in installs if "--require-hashes" not in install}

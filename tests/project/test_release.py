@@ -12,7 +12,7 @@ import pytest
 import release
 import smoke_tests
 from number_tower import __version__
-from support.command import ROOT
+from support.command import ROOT, write_script
 
 
 def test_every_extra_has_a_smoke_test() -> None:
@@ -63,9 +63,7 @@ def test_python_that_cannot_make_environments_is_skipped(
     """One of three Pythons reports another version, and one fails."""
     scripts = {"3.12": "echo 3.9", "3.13": "exit 1", "3.14": "echo 3.14"}
     for version, script in scripts.items():
-        program = tmp_path / f"python{version}"
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
+        write_script(tmp_path / f"python{version}", script)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     monkeypatch.setattr("release.PYTHONS", tuple(scripts))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import number_tower
-from support.command import DATA
+from support.command import DATA, run_process
 
 PROJECT = DATA / "user_project"
 
@@ -27,25 +25,14 @@ def test_user_project_has_the_expected_type_errors_and_no_other(tmp_path: Path) 
         ("mistakes.py", str(number), mark[1]) for number, mark in enumerate(marks, 1) if mark
     }
     assert len(expected) > 15
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), "--no-error-summary"],
-        capture_output=True,
-        text=True,
-        cwd=shutil.copytree(PROJECT, tmp_path / "project"),
-        env={name: os.environ[name] for name in os.environ.keys() - {"MYPYPATH", "PYTHONPATH"}},
-        check=False,
-    )
+    project = shutil.copytree(PROJECT, tmp_path / "project")
+    options = ("--cache-dir", str(tmp_path), "--no-error-summary")
+    done = run_process(sys.executable, "-m", "mypy", *options, cwd=project)
     errors = re.findall(r"^(\w+\.py):(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE)
     assert set(errors) == expected, done.stdout + done.stderr
 
 
 def test_user_project_runs() -> None:
     script = "import study; study.play(); study.solve(); study.learn(); study.study()"
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", script],
-        capture_output=True,
-        text=True,
-        cwd=PROJECT,
-        check=False,
-    )
+    done = run_process(sys.executable, "-B", "-c", script, cwd=PROJECT)
     assert (done.returncode, done.stderr) == (0, "")

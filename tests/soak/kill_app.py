@@ -23,7 +23,7 @@ from support.terminal import Window
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "close", "vanish")
 """What ends a session.
 
-"close" and "vanish" close the terminal; the command is told of the first only.
+"close" and "vanish" close the terminal; only the first sends a signal.
 """
 SIZES = ((40, 16), (80, 24), (132, 43))
 _ESCAPES = re.compile(r"\x1b(\[[0-9;:?<>=$]*[a-zA-Z]|[()][A-Z0-9]|[=>])")
@@ -68,7 +68,7 @@ class AppKiller:
             terminal.type(f"{block}\r" if table.game.rules.blocks[-1] > 9 else f"{block}")
             time.sleep(self._chance.random() * 0.6)
         if ending in {"close", "vanish"}:
-            terminal.close(told=ending == "close")
+            terminal.close(hang_up=ending == "close")
             terminal.wait()
         else:
             terminal.send_signal(getattr(signal, ending))

@@ -91,7 +91,7 @@ class Killer:
     def _check(self, session: Session) -> Scene | None:
         """Check that what was announced is saved, with at most one change more.
 
-        Return the saved game to go on with, if any.
+        Return the saved game, which may be continued, if any.
         """
         scene, seen = session.scene, session.seen
         shared.wait_for_disconnect(self.database)

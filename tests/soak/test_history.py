@@ -5,15 +5,9 @@ from __future__ import annotations
 import os
 from secrets import token_hex
 
-import pytest
-
 from soak.history import Soak
 
 pytest_plugins = ["support.postgres"]
-
-pytestmark = pytest.mark.skipif(
-    os.name != "posix", reason="kill -9 and SIGSTOP are what Linux and macOS know"
-)
 
 
 def test_nothing_is_lost_or_goes_back_when_two_servers_have_trouble(database: str) -> None:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
-import pytest
-
 from soak.kill_servers import ServerKiller
 
 pytest_plugins = ["support.postgres"]
-
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 is what Linux and macOS know")
 
 
 def test_nothing_announced_is_lost_when_the_server_is_killed(database: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,7 @@ from sqlalchemy import text
 
 from number_tower.store.database import Store
 from number_tower.store.schema import metadata
-from support.command import Command
+from support.command import Tower, plain_environment, run_tower
 from support.postgres import KINDS, fresh
 from support.stores import create_database, open_store
 
@@ -60,9 +61,8 @@ def delete_all(opened: Store) -> None:
 
 
 @pytest.fixture
-def call_tower(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Command:
-    """The command, called in this process and in an empty folder."""
+def call_tower(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tower:
+    """The command in an empty folder, with the environment of the test."""
     monkeypatch.chdir(tmp_path)
-    return Command(monkeypatch, capsys)
+    monkeypatch.setenv("PATH", plain_environment()["PATH"])
+    return lambda *call, **options: run_tower(*call, cwd=Path.cwd(), **os.environ, **options)

@@ -39,7 +39,7 @@ from number_tower.store.games import GameFilter
 from number_tower.store.matches import StoredMatch
 from number_tower.store.rows import Seats
 from number_tower.support.errors import NumberTowerError
-from support.command import Command
+from support.command import Tower
 from support.sizes import size
 from support.stored_rooms import open_room
 from support.stores import (
@@ -388,7 +388,7 @@ def copy(whole: Path, tmp_path: Path) -> Path:
 
 
 def test_commands_say_that_the_schema_is_damaged(
-    call_tower: Command, copy: Path, snapshot: SnapshotAssertion
+    call_tower: Tower, copy: Path, snapshot: SnapshotAssertion
 ) -> None:
     break_schema(copy)
     results = {
@@ -405,7 +405,7 @@ def test_commands_say_that_the_schema_is_damaged(
 
 @pytest.mark.parametrize("call", ["play draft", "resume 5", "match draft"])
 def test_game_goes_on_in_memory_when_the_schema_is_damaged_meanwhile(
-    call_tower: Command, copy: Path, call: str
+    call_tower: Tower, copy: Path, call: str
 ) -> None:
     def answer() -> Iterator[str]:
         yield "5"
@@ -417,6 +417,6 @@ def test_game_goes_on_in_memory_when_the_schema_is_damaged_meanwhile(
         yield from ("4", "quit")
 
     played = call_tower(*call.split(), "--db", "games.db", answers=answer())
-    assert (played.code, played.err.count("\n")) == (0, 1)
-    assert "games.db cannot be used: it is damaged. You can continue" in played.err
-    assert "tower resume " in played.out
+    assert (played.returncode, played.stderr.count("\n")) == (0, 1)
+    assert "games.db cannot be used: it is damaged. You can continue" in played.stderr
+    assert "tower resume " in played.stdout

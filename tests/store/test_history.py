@@ -21,7 +21,7 @@ from number_tower.store import games
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
 from number_tower.store.rows import Seats, StoredGame
-from support.command import Command
+from support.command import Tower, transcribe
 from support.sizes import examples
 from support.stores import create_database, make_draft, open_store
 
@@ -69,17 +69,17 @@ def _in_greenwich(monkeypatch: pytest.MonkeyPatch, file: Path) -> Iterator[None]
     time.tzset()
 
 
-def list_ids(call_tower: Command, *arguments: str) -> list[int]:
-    document = json.loads(call_tower("history", "--json", *arguments).out)
+def list_ids(call_tower: Tower, *arguments: str) -> list[int]:
+    document = json.loads(call_tower("history", "--json", *arguments).stdout)
     return [game["id"] for game in document["games"]]
 
 
 def test_calls_about_saved_games_print_what_the_snapshot_shows(
-    call_tower: Command, snapshot: SnapshotAssertion
+    call_tower: Tower, snapshot: SnapshotAssertion
 ) -> None:
-    shown = call_tower.transcribe(
-        "history", "history --count 2", "history --count 2 --page 3", "history --page 9",
-        "history --game race", "history --result won", "history --db new.db",
+    shown = transcribe(
+        call_tower, "history", "history --count 2", "history --count 2 --page 3",
+        "history --page 9", "history --game race", "history --result won", "history --db new.db",
         "history --json --db new.db", "review 77", "solve 77", "resume 77", "forget 1 3",
         "forget 1", "forget draft:9,8", "history --db none", "export --db none",
         "forget 1 --db none", "stats --db none", "import games.jsonl --db none",
@@ -110,26 +110,26 @@ def test_calls_about_saved_games_print_what_the_snapshot_shows(
     ],
 )
 def test_games_are_listed_by_what_they_were(
-    call_tower: Command, arguments: str, ids: list[int]
+    call_tower: Tower, arguments: str, ids: list[int]
 ) -> None:
     assert list_ids(call_tower, *arguments.split()) == ids
 
 
-def test_player_without_a_name_is_listed_by_the_word_of_the_game(call_tower: Command) -> None:
+def test_player_without_a_name_is_listed_by_the_word_of_the_game(call_tower: Tower) -> None:
     assert list_ids(call_tower, "--player", "player 2") == [4]
 
 
 def test_days_are_those_of_the_time_zone(
-    call_tower: Command, monkeypatch: pytest.MonkeyPatch
+    call_tower: Tower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     time.tzset()
     assert list_ids(call_tower, "--since", "2027-02-05") == [5]
-    assert "2027-02-05 00:00" in call_tower("history", "--count", "1").out
+    assert "2027-02-05 00:00" in call_tower("history", "--count", "1").stdout
 
 
-def test_history_as_a_document_has_these_keys(call_tower: Command) -> None:
-    (game,) = json.loads(call_tower("history", "--json", "--count", "1").out)["games"]
+def test_history_as_a_document_has_these_keys(call_tower: Tower) -> None:
+    (game,) = json.loads(call_tower("history", "--json", "--count", "1").stdout)["games"]
     assert [*game] == [
         "id", "started", "changed", "players", "match", "version", "with_values", "line",
         "number_tower", "game", "rules", "options", "names", "hidden", "first", "moves", "result",
@@ -137,30 +137,30 @@ def test_history_as_a_document_has_these_keys(call_tower: Command) -> None:
     assert game["line"] == "draft(names=Zoë,Ann):7,9,5"
 
 
-def test_game_with_values_is_marked(call_tower: Command, store: Store) -> None:
+def test_game_with_values_is_marked(call_tower: Tower, store: Store) -> None:
     with store.write() as connection:
         games.mark_with_values(connection, store.get(1))
-    marked = [line for line in call_tower("history").out.splitlines() if "with values" in line]
+    marked = [line for line in call_tower("history").stdout.splitlines() if "with values" in line]
     assert [line.split()[0] for line in marked] == ["1"]
-    listed = json.loads(call_tower("history", "--json").out)["games"]
+    listed = json.loads(call_tower("history", "--json").stdout)["games"]
     assert [game["with_values"] for game in listed] == [False] * 4 + [True]
 
 
-def test_damaged_game_does_not_hide_the_others(call_tower: Command, store: Store) -> None:
+def test_damaged_game_does_not_hide_the_others(call_tower: Tower, store: Store) -> None:
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE games SET rules = '{' WHERE id = 3")
-    assert "3                    (damaged)" in call_tower("history").out
-    assert "Ann - Cleo" in call_tower("history").out
-    listed = json.loads(call_tower("history", "--json").out)["games"]
+    assert "3                    (damaged)" in call_tower("history").stdout
+    assert "Ann - Cleo" in call_tower("history").stdout
+    listed = json.loads(call_tower("history", "--json").stdout)["games"]
     assert listed[2].keys() == {"id", "damaged"}
 
 
-def test_wide_letters_keep_the_columns_aligned(call_tower: Command, tmp_path: Path) -> None:
+def test_wide_letters_keep_the_columns_aligned(call_tower: Tower, tmp_path: Path) -> None:
     with closing(open_store(create_database(tmp_path / "wide.db"))) as store:
         for key, names in enumerate([("A" * 40, "B" * 40), ("李小龍", "Ben")]):
             day = f"2027-01-0{9 - key}T10:00:00.000000Z"
             store_game(store, make_draft(9, names=names), day, key)
-    lines = call_tower("history", "--db", "wide.db").out.splitlines()
+    lines = call_tower("history", "--db", "wide.db").stdout.splitlines()
     assert lines[1] == f" 1  2027-01-09 10:00  draft  {'A' * 40} - {'B' * 40}  unfinished, 1 move"
     assert lines[2] == f" 2  2027-01-08 10:00  draft  李小龍 - Ben{' ' * 71}  unfinished, 1 move"
 
@@ -224,13 +224,13 @@ def fits(game: StoredGame, wanted: GameFilter) -> bool:
 
 
 @pytest.mark.parametrize("command", ["review", "solve", "resume"])
-def test_id_is_accepted_wherever_a_record_is(call_tower: Command, command: str) -> None:
+def test_id_is_accepted_wherever_a_record_is(call_tower: Tower, command: str) -> None:
     by_id = call_tower(command, "1")
-    assert by_id.code == 0
+    assert by_id.returncode == 0
     assert by_id == call_tower(command, "draft(names=Ann,Ben):9,8,6")
 
 
-def test_deleted_games_are_not_listed_any_more(call_tower: Command) -> None:
-    assert call_tower("forget", "1", "3").code == 0
+def test_deleted_games_are_not_listed_any_more(call_tower: Tower) -> None:
+    assert call_tower("forget", "1", "3").returncode == 0
     assert list_ids(call_tower) == [5, 4, 2]
-    assert call_tower("forget", "1").code == 2
+    assert call_tower("forget", "1").returncode == 2

@@ -15,7 +15,7 @@ from number_tower import store
 from number_tower.store import LocationError
 from number_tower.store.connection import make_engine
 from number_tower.terminal.cli.database import LazyStore
-from support.command import Command, run_tower
+from support.command import Tower, run_tower, transcribe
 from support.postgres import make_location
 from support.stores import open_store, run_sql, store_draft
 
@@ -164,12 +164,12 @@ def test_default_location_is_where_the_system_keeps_user_data(
 
 @pytest.mark.parametrize("call", [("--no-save",), ("--db", "none"), ()])
 def test_game_that_is_not_to_be_saved_makes_no_database(
-    call_tower: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: tuple[str, ...]
+    call_tower: Tower, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: tuple[str, ...]
 ) -> None:
     if not call:
         monkeypatch.setenv(store.ENVIRONMENT_VARIABLE, "none")
     played = call_tower("play", "draft", *call, answers=["9", "8", "quit"])
-    assert played.out.endswith("Resume it with: tower resume draft:9,8\n")
+    assert played.stdout.endswith("Resume it with: tower resume draft:9,8\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,7 +181,7 @@ def test_game_that_is_not_to_be_saved_makes_no_database(
     ],
 )
 def test_wrong_location_ends_a_command_before_a_game_begins(
-    call_tower: Command,
+    call_tower: Tower,
     monkeypatch: pytest.MonkeyPatch,
     option: str | None,
     environment: str,
@@ -191,8 +191,8 @@ def test_wrong_location_ends_a_command_before_a_game_begins(
     options = () if option is None else ("--db", option)
     for call in ("play draft", "resume", "review --replay 1"):
         refused = call_tower(*call.split(), *options, answers=["9"])
-        assert (refused.code, refused.out) == (2, "")
-        assert refused.err.endswith(f"; got '{name}'\n")
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr.endswith(f"; got '{name}'\n")
 
 
 # Passwords ----------------------------------------------------------------------------------------
@@ -225,14 +225,20 @@ def test_name_of_a_server_has_no_password(url: str, name: str) -> None:
         f"postgresql://ann:{SECRET}@127.0.0.1:port/x",
     ],
 )
-def test_password_is_never_shown(call_tower: Command, url: str) -> None:
+def test_password_is_never_shown(call_tower: Tower, url: str) -> None:
     answers = ["9", "8", "save game.json", "quit"]
     played = call_tower("play", "draft", "--db", url, answers=answers)
     reviewed = call_tower("review", "--replay", "1", "--db", url)
-    assert (played.code, reviewed.code) == (0, 1)
-    shown = (played.out, played.err, reviewed.out, reviewed.err, Path("game.json").read_text())
+    assert (played.returncode, reviewed.returncode) == (0, 1)
+    shown = (
+        played.stdout,
+        played.stderr,
+        reviewed.stdout,
+        reviewed.stderr,
+        Path("game.json").read_text(),
+    )
     assert not any(SECRET in text for text in shown)
-    assert all("***" in text for text in (played.err, reviewed.err))
+    assert all("***" in text for text in (played.stderr, reviewed.stderr))
 
 
 @pytest.mark.parametrize(
@@ -251,25 +257,25 @@ def test_option_for_the_next_command_has_no_password(choice: str | None, option:
 
 
 def test_search_for_a_game_makes_no_database(
-    call_tower: Command, tmp_path: Path, snapshot: SnapshotAssertion
+    call_tower: Tower, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     calls = ("resume", "resume 1", "review --replay 12", "review 1", "solve 1")
-    shown = call_tower.transcribe(*(f"{call} --db not/there.db" for call in calls))
+    shown = transcribe(call_tower, *(f"{call} --db not/there.db" for call in calls))
     assert list(tmp_path.iterdir()) == []
     open_store("games.db").close()
-    shown += "\n" + call_tower.transcribe("review --replay 7 --db games.db")
+    shown += "\n" + transcribe(call_tower, "review --replay 7 --db games.db")
     assert shown == snapshot
 
 
-def test_game_without_a_move_makes_no_database(call_tower: Command, tmp_path: Path) -> None:
+def test_game_without_a_move_makes_no_database(call_tower: Tower, tmp_path: Path) -> None:
     played = call_tower("play", "draft", "--db", "games.db", answers=["quit"])
-    assert played.out.endswith("No move was made, so there is nothing to save.\n")
+    assert played.stdout.endswith("No move was made, so there is nothing to save.\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_readers_do_not_wait_for_a_writer(call_tower: Command) -> None:
+def test_readers_do_not_wait_for_a_writer(call_tower: Tower) -> None:
     call_tower("play", "draft", "--db", "games.db", answers=["9", "quit"])
     with closing(sqlite3.connect("games.db", isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         read = call_tower("review", "--replay", "1", "--db", "sqlite:///games.db?timeout=0.1")
-        assert read.code == 0
+        assert read.returncode == 0

@@ -35,7 +35,7 @@ from number_tower.store.statistics import Statistics, Streak
 from number_tower.support.text import count_cells
 from number_tower.terminal.cli.commands import stats
 from number_tower.terminal.cli.terminal import Terminal
-from support.command import DATA, ROOT, Command
+from support.command import DATA, ROOT, Tower
 from support.played_games import store_played_games
 from support.stores import create_database, open_store
 
@@ -88,9 +88,9 @@ ShowStats = Callable[..., str]
 
 
 @pytest.fixture
-def show_stats(call_tower: Command) -> ShowStats:
+def show_stats(call_tower: Tower) -> ShowStats:
     """Print the statistics of games.db."""
-    return lambda *words: call_tower("stats", "--db", "games.db", *words).out
+    return lambda *words: call_tower("stats", "--db", "games.db", *words).stdout
 
 
 # What is counted ----------------------------------------------------------------------------------
@@ -274,15 +274,15 @@ def test_stats_judge_one_game_at_least_when_time_is_up(
 
 
 def test_read_only_database_shows_what_was_judged(
-    store: Store, file: Path, call_tower: Command
+    store: Store, file: Path, call_tower: Tower
 ) -> None:
     store_game(store, ANN_BEATS_BEN)
     store.close()
     shown = call_tower("stats", "--db", f"sqlite:///file:{file}?mode=ro&uri=true")
-    assert "Everybody: 1 finished game.\n" in shown.out
-    assert "1 finished game is not included in the accuracy yet" in shown.out
-    assert "cannot be used: it is read-only. The accuracies cannot be saved there" in shown.err
-    assert shown.err.count("\n") == 1
+    assert "Everybody: 1 finished game.\n" in shown.stdout
+    assert "1 finished game is not included in the accuracy yet" in shown.stdout
+    assert "cannot be used: it is read-only. The accuracies cannot be saved there" in shown.stderr
+    assert shown.stderr.count("\n") == 1
 
 
 # What is shown ------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def club(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
-def test_how_to_shows_what_stats_print(club: str, call_tower: Command) -> None:
+def test_how_to_shows_what_stats_print(club: str, call_tower: Tower) -> None:
     screens = re.findall(
         r"^```text\n\$ [^\n]+\n(.*?)^```$", HOW_TO.read_text(), re.MULTILINE | re.DOTALL
     )
@@ -337,33 +337,19 @@ def list_keys(value: object) -> set[str]:
 
 @pytest.mark.parametrize("words", [(), ("ANN",)], ids=["everybody", "ann"])
 def test_document_is_that_of_the_snapshot_and_the_how_to_names_its_keys(
-    club: str, words: tuple[str, ...], call_tower: Command, snapshot: SnapshotAssertion
+    club: str, words: tuple[str, ...], call_tower: Tower, snapshot: SnapshotAssertion
 ) -> None:
-    document = json.loads(call_tower("stats", "--json", *words, "--db", club).out)
+    document = json.loads(call_tower("stats", "--json", *words, "--db", club).stdout)
     assert document == snapshot
     how_to = HOW_TO.read_text()
     assert {key for key in list_keys(document) if f"`{key}`" not in how_to} == set()
-
-
-def test_stats_without_games_say_how_to_begin_and_make_no_file(
-    call_tower: Command, tmp_path: Path
-) -> None:
-    text = "No games are saved yet. To play one: tower play GAME\n"
-    for name in (None, "ann"):
-        words = () if name is None else (name,)
-        assert call_tower("stats", "--db", "games.db", *words) == (0, text, "")
-        document = json.loads(call_tower("stats", "--db", "games.db", "--json", *words).out)
-        assert (document["player"], document["games"]["finished"]) == (name, 0)
-    assert list(tmp_path.iterdir()) == []
-    create_database(tmp_path / "games.db")
-    assert call_tower("stats", "--db", "games.db", "ann") == (0, text, "")
 
 
 @pytest.mark.parametrize(
     ("name", "nearest"), [("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann")]
 )
 def test_unknown_player_is_refused_with_the_nearest_name(
-    club: str, call_tower: Command, name: str, nearest: str
+    club: str, call_tower: Tower, name: str, nearest: str
 ) -> None:
     refused = f"tower: no player is called '{name}'; did you mean {nearest}?\n"
     assert call_tower("stats", name, "--db", club) == (2, "", refused)
@@ -436,7 +422,7 @@ def make_puzzles(number: int) -> list[Puzzle]:
 PUZZLE = ("puzzle", "climb", "--seed", "1")
 
 
-def test_answers_to_puzzles_are_stored(store: Store, call_tower: Command) -> None:
+def test_answers_to_puzzles_are_stored(store: Store, call_tower: Tower) -> None:
     first, second, third = asked = make_puzzles(3)
     wrong = next(block for block in second.game.legal if block != second.answer)
     answers = [str(first.answer), "hint", str(wrong), "99", "skip", "quit"]
@@ -455,7 +441,7 @@ def test_answers_to_puzzles_are_stored(store: Store, call_tower: Command) -> Non
 
 
 def test_answer_is_stored_before_the_verdict_is_shown(
-    call_tower: Command, monkeypatch: pytest.MonkeyPatch
+    call_tower: Tower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (puzzle,) = make_puzzles(1)
     outputs, shown = [""], list[str]()
@@ -469,22 +455,12 @@ def test_answer_is_stored_before_the_verdict_is_shown(
     monkeypatch.setattr(puzzles, "insert_attempt", watch_insert)
     for answer, verdict in ((str(puzzle.answer), "Right!"), ("skip", "The answer: ")):
         call = (*PUZZLE, "--count", "1", "--db", "games.db")
-        after = call_tower(*call, answers=[answer], watch=outputs.append).out
+        after = call_tower(*call, answers=[answer], watch=outputs.append).stdout
         assert (verdict in shown[-1], verdict in after) == (False, True)
 
 
-@pytest.mark.parametrize(
-    "options", [("--no-save", "--db", "games.db"), ("--db", "none"), ("--json", "--db", "games.db")]
-)
-def test_puzzle_without_saving_makes_no_database(
-    call_tower: Command, tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    call_tower(*PUZZLE, "--count", "1", *options, answers=["skip"])
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_puzzles_go_on_without_a_database_and_are_stored_once_there_is_one(
-    call_tower: Command, tmp_path: Path
+    call_tower: Tower, tmp_path: Path
 ) -> None:
     file = tmp_path / "games.db"
     file.write_text("this is no database, but a text that is long enough to look at" * 20)
@@ -494,7 +470,7 @@ def test_puzzles_go_on_without_a_database_and_are_stored_once_there_is_one(
         file.unlink()
         yield "skip"
 
-    complaint = call_tower(*PUZZLE, "--count", "3", "--db", "games.db", answers=answer()).err
+    complaint = call_tower(*PUZZLE, "--count", "3", "--db", "games.db", answers=answer()).stderr
     assert re.fullmatch(
         r"tower: the database .* cannot be used: .*\. You can continue.*\n", complaint
     )
@@ -503,10 +479,10 @@ def test_puzzles_go_on_without_a_database_and_are_stored_once_there_is_one(
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 41, "a\nb"])
-def test_wrong_name_is_refused_before_the_first_puzzle(call_tower: Command, name: str) -> None:
+def test_wrong_name_is_refused_before_the_first_puzzle(call_tower: Tower, name: str) -> None:
     refused = call_tower("puzzle", "climb", "--db", "none", "--name", name)
-    assert (refused.code, refused.out) == (2, "")
-    assert re.search(r"expected (a name|names)\b", refused.err)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert re.search(r"expected (a name|names)\b", refused.stderr)
 
 
 def test_attempt_counts_once_however_often_it_is_imported(store: Store) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -24,7 +23,6 @@ from number_tower.engine.table import Change, StaleError, TableError
 from number_tower.store import GameNotFoundError, StoreError
 from number_tower.store.database import Store
 from number_tower.store.rows import Seats, StoredGame, format_now
-from support.command import DATA, run_tower
 from support.sizes import examples
 from support.stores import (
     DRAFT,
@@ -134,22 +132,6 @@ def test_rule_file_is_stored_once_for_all_its_games(store: Store, file: Path) ->
     stored = [store.begin(Table(Game(book.rules), book.name), book) for book in books]
     assert run_sql(file, "SELECT name FROM rulebooks") == [("my game",), ("my game",)]
     assert [store.get(game.id).table.book for game in stored] == books
-
-
-def test_game_keeps_its_own_words_when_its_rule_file_is_gone(tmp_path: Path) -> None:
-    file, database = tmp_path / "countdown.toml", str(tmp_path / "games.db")
-    shutil.copy(DATA / "rulefiles" / "countdown.toml", file)
-    played = run_tower(
-        "play", str(file), "--blocks", "1-5", typed="4\n2\nquit\n", NUMBER_TOWER_DB=database
-    )
-    assert "Player 1 steps to 4." in played.stdout
-    file.unlink()
-    replayed = run_tower("review", "--replay", "1", NUMBER_TOWER_DB=database)
-    assert replayed.stdout.startswith(played.stdout[: played.stdout.index("2\n")])
-    assert "Player 2 steps to 2." in replayed.stdout
-    resumed = run_tower("resume", typed="1\n", NUMBER_TOWER_DB=database)
-    assert "Lift-off! Player 1 wins." in resumed.stdout
-    assert resumed.stderr == ""
 
 
 def test_huge_seed_and_names_in_any_script_are_stored(store: Store, file: Path) -> None:

@@ -19,7 +19,7 @@ from number_tower.store import games, matches, transfer
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.games import DamagedEntry, GameFilter
 from number_tower.store.rows import StoredGame
-from support.command import Command, run_tower
+from support.command import Tower, run_tower, transcribe
 from support.played_games import store_played_games
 from support.sizes import examples
 from support.stores import (
@@ -328,24 +328,22 @@ def test_export_is_in_utf_8_whatever_the_encoding(store: Store, file: Path) -> N
     assert "Zoë" in exported.stdout
 
 
-def test_exported_file_is_imported_and_exported_the_same(
-    call_tower: Command, tmp_path: Path
-) -> None:
+def test_exported_file_is_imported_and_exported_the_same(call_tower: Tower, tmp_path: Path) -> None:
     here, there = ("--db", "games.db"), ("--db", "other.db")
     call_tower("play", "draft", *here, answers=["9", "8", "undo", "7"])
     call_tower("play", "summit", "--vs", "gentle", "--seed", "1", *here, answers=["5", "quit"])
     call_tower("export", "games.jsonl", *here)
     sent = (tmp_path / "games.jsonl").read_text()
-    assert call_tower("export", *here).out == sent
-    assert call_tower("import", "games.jsonl", *there).code == 0
-    assert call_tower("export", *there).out == sent
-    drafts = call_tower("export", "--game", "draft", *there).out
+    assert call_tower("export", *here).stdout == sent
+    assert call_tower("import", "games.jsonl", *there).returncode == 0
+    assert call_tower("export", *there).stdout == sent
+    drafts = call_tower("export", "--game", "draft", *there).stdout
     assert drafts == sent.splitlines(keepends=True)[0]
-    assert call_tower("resume", "2", *there).out == call_tower("resume", "2", *here).out
+    assert call_tower("resume", "2", *there).stdout == call_tower("resume", "2", *here).stdout
 
 
 def test_calls_of_export_and_import_print_what_the_snapshot_shows(
-    call_tower: Command,
+    call_tower: Tower,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     snapshot: SnapshotAssertion,
@@ -353,18 +351,18 @@ def test_calls_of_export_and_import_print_what_the_snapshot_shows(
     monkeypatch.setenv("NUMBER_TOWER_DB", "games.db")
     (tmp_path / "wrong.txt").write_text("draft:9\nwhat?\n")
     (tmp_path / "lines.txt").write_text("draft:9,8\ndraft:9,7\n")
-    shown = call_tower.transcribe(
-        "import wrong.txt", "import absent.txt", "import lines.txt", "import lines.txt",
+    shown = transcribe(
+        call_tower, "import wrong.txt", "import absent.txt", "import lines.txt", "import lines.txt",
         "export games.jsonl", "export games.jsonl", "export games.jsonl --force",
         "export no/folder.jsonl",
     )  # fmt: skip
     run_sql(tmp_path / "games.db", "UPDATE games SET moves = '9,9' WHERE id = 1")
-    shown += "\n" + call_tower.transcribe("export damaged.jsonl")
+    shown += "\n" + transcribe(call_tower, "export damaged.jsonl")
     assert len((tmp_path / "damaged.jsonl").read_text().splitlines()) == 1
     assert shown.replace(f"{tmp_path}/", "") == snapshot
 
 
-def test_import_names_the_line_that_differs(call_tower: Command, tmp_path: Path) -> None:
+def test_import_names_the_line_that_differs(call_tower: Tower, tmp_path: Path) -> None:
     here, there = ("--db", "games.db"), ("--db", "other.db")
     call_tower("play", "draft", *here, answers=["9", "quit"])
     call_tower("export", "games.jsonl", *here)
@@ -372,7 +370,7 @@ def test_import_names_the_line_that_differs(call_tower: Command, tmp_path: Path)
     call_tower("resume", "1", *here, answers=["8", "quit"])
     call_tower("resume", "1", *there, answers=["7", "quit"])
     lines = tmp_path / "games.jsonl"
-    lines.write_text("draft:1\n" + call_tower("export", *here).out)
-    assert call_tower("import", "games.jsonl", *there).out == (
+    lines.write_text("draft:1\n" + call_tower("export", *here).stdout)
+    assert call_tower("import", "games.jsonl", *there).stdout == (
         "Imported 1 game.\nLine 2 differs from the game here, which was not changed.\n"
     )

@@ -25,8 +25,8 @@ from number_tower.support.installation import format_install_command
 from support.clocks import SLOW
 from support.command import (
     TOWER,
-    Command,
     CommandResult,
+    Tower,
     plain_environment,
     run_tower_with_small_files,
 )
@@ -37,7 +37,7 @@ HASTY = "sqlite:///games.db?timeout=0.1"
 
 
 def play_draft(
-    call_tower: Command, answers: Iterable[str], database: str = "games.db"
+    call_tower: Tower, answers: Iterable[str], database: str = "games.db"
 ) -> CommandResult:
     return call_tower("play", "draft", "--db", database, answers=answers)
 
@@ -116,8 +116,8 @@ UNWRITABLE += [use_full_device] * os.path.exists("/dev/full")
 
 @pytest.fixture
 def trouble(
-    request: pytest.FixtureRequest, call_tower: Command, monkeypatch: pytest.MonkeyPatch
-) -> Command:
+    request: pytest.FixtureRequest, call_tower: Tower, monkeypatch: pytest.MonkeyPatch
+) -> Tower:
     """The command, with a database that cannot be used."""
     monkeypatch.setitem(sys.modules, "psycopg", psycopg)
     make_trouble: MakeTrouble = request.param
@@ -127,26 +127,28 @@ def trouble(
 
 @pytest.mark.parametrize("trouble", [*UNREADABLE, *UNWRITABLE], indirect=True)
 def test_game_goes_on_in_memory_and_can_be_saved_to_a_file(
-    trouble: Command, tmp_path: Path, snapshot: SnapshotAssertion
+    trouble: Tower, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     answers = ["9", "8", "save game.json", "5", "quit"]
     played = trouble("play", "draft", answers=answers)
-    assert played.code == 0
-    said = played.err.replace(f"{tmp_path}/", "").replace(NEWEST, "VERSION")
+    assert played.returncode == 0
+    said = played.stderr.replace(f"{tmp_path}/", "").replace(NEWEST, "VERSION")
     assert said.replace(format_install_command("postgres"), "INSTALL") == snapshot
     assert record.read("game.json").game.moves == (9, 8, 5)
     Path("game.json").unlink()
-    assert played.out == trouble("play", "draft", "--no-save", answers=answers).out
+    assert played.stdout == trouble("play", "draft", "--no-save", answers=answers).stdout
     resumed = trouble("resume", "game.json", answers=["7"])
-    assert (resumed.code, resumed.err) == (0, played.err)
+    assert (resumed.returncode, resumed.stderr) == (0, played.stderr)
     assert record.read("game.json").outcome == (1, "exact")
 
 
 @pytest.mark.parametrize("trouble", UNREADABLE, indirect=True)
-def test_command_that_needs_the_database_ends_with_the_reason(trouble: Command) -> None:
+def test_command_that_needs_the_database_ends_with_the_reason(trouble: Tower) -> None:
     reason = trouble("review", "1")
-    assert (reason.code, reason.out, reason.err.count("\n")) == (1, "", 1)
-    assert trouble("play", "draft", answers=["9", "quit"]).err.startswith(reason.err.rstrip("\n"))
+    assert (reason.returncode, reason.stdout, reason.stderr.count("\n")) == (1, "", 1)
+    assert trouble("play", "draft", answers=["9", "quit"]).stderr.startswith(
+        reason.stderr.rstrip("\n")
+    )
     for call in ("review --replay 1", "resume", "resume 1", "solve 1"):
         assert trouble(*call.split()) == reason
 
@@ -161,16 +163,16 @@ def test_command_that_needs_the_database_ends_with_the_reason(trouble: Command) 
     ids=["left", "input ended", "over"],
 )
 def test_game_in_memory_ends_as_any_other(
-    call_tower: Command, answers: list[str], code: int, last: str
+    call_tower: Tower, answers: list[str], code: int, last: str
 ) -> None:
     played = play_draft(call_tower, answers, use_letter())
-    assert played.code == code
-    assert (played.out if code == 0 else played.err).endswith(last)
+    assert played.returncode == code
+    assert (played.stdout if code == 0 else played.stderr).endswith(last)
 
 
 @pytest.mark.parametrize("make_trouble", FOREIGN)
 def test_foreign_file_is_never_changed(
-    call_tower: Command, tmp_path: Path, make_trouble: MakeTrouble
+    call_tower: Tower, tmp_path: Path, make_trouble: MakeTrouble
 ) -> None:
     file = tmp_path / make_trouble()
     before = file.read_bytes()
@@ -181,15 +183,15 @@ def test_foreign_file_is_never_changed(
 
 
 def check_played_in_memory(played: CommandResult, reason: str) -> None:
-    assert (played.code, played.err.count("\n")) == (0, 1)
-    assert f" cannot be used: {reason}" in played.err
-    assert "Resume it with: tower resume draft:9,8" in played.out
+    assert (played.returncode, played.stderr.count("\n")) == (0, 1)
+    assert f" cannot be used: {reason}" in played.stderr
+    assert "Resume it with: tower resume draft:9,8" in played.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is such a folder")
 @pytest.mark.parametrize(("name", "reason"), [("games.db", "it cannot be opened"), ("x/y.db", "")])
 def test_game_in_a_folder_without_write_permission_goes_on(
-    call_tower: Command, name: str, reason: str
+    call_tower: Tower, name: str, reason: str
 ) -> None:
     check_played_in_memory(play_draft(call_tower, ["9", "8", "quit"], f"/sys/{name}"), reason)
 
@@ -202,8 +204,7 @@ def test_game_without_room_for_a_database_goes_on(tmp_path: Path) -> None:
     done = run_tower_with_small_files(
         20, "play", "draft", typed="9\n8\nquit\n", NUMBER_TOWER_DB=database
     )
-    played = CommandResult(done.returncode, done.stdout, done.stderr)
-    check_played_in_memory(played, "reading or writing it failed")
+    check_played_in_memory(done, "reading or writing it failed")
 
 
 def test_game_is_saved_with_little_room(file: Path) -> None:
@@ -244,7 +245,7 @@ def lock(file: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("mode", ["WAL", "DELETE"])
-def test_game_in_a_locked_database_goes_on(call_tower: Command, file: Path, mode: str) -> None:
+def test_game_in_a_locked_database_goes_on(call_tower: Tower, file: Path, mode: str) -> None:
     run_sql(file, f"PRAGMA journal_mode = {mode}")
     with lock(file):
         played = play_draft(call_tower, ["9", "8", "quit"], HASTY)
@@ -273,7 +274,7 @@ def test_lock_that_is_released_in_time_is_waited_for(file: Path) -> None:
 
 @pytest.mark.parametrize("before", [["9"], []], ids=["saved before", "never saved"])
 def test_game_is_saved_as_soon_as_the_database_can_be_used_again(
-    call_tower: Command, file: Path, before: list[str], snapshot: SnapshotAssertion
+    call_tower: Tower, file: Path, before: list[str], snapshot: SnapshotAssertion
 ) -> None:
     def answer() -> Iterator[str]:
         yield from before
@@ -282,27 +283,27 @@ def test_game_is_saved_as_soon_as_the_database_can_be_used_again(
         yield from ("4", "quit")
 
     played = play_draft(call_tower, answer(), HASTY)
-    assert played.err == snapshot
-    assert played.out.endswith(f"Resume it with: tower resume 1 --db '{HASTY}'\n")
+    assert played.stderr == snapshot
+    assert played.stdout.endswith(f"Resume it with: tower resume 1 --db '{HASTY}'\n")
     changes = run_sql(file, "SELECT change FROM changes ORDER BY version")
     assert [change for (change,) in changes] == ["9", "8", "5", "undo 1", "4"]
     assert run_sql(file, "SELECT id, moves, version FROM games") == [(1, "9,8,4", 5)]
 
 
-def test_second_lock_is_reported_again(call_tower: Command, file: Path) -> None:
+def test_second_lock_is_reported_again(call_tower: Tower, file: Path) -> None:
     def answer() -> Iterator[str]:
         for free, locked in (("9", "8"), ("5", "4")):
             yield free
             with lock(file):
                 yield locked
 
-    lines = play_draft(call_tower, answer(), HASTY).err.splitlines()
+    lines = play_draft(call_tower, answer(), HASTY).stderr.splitlines()
     assert ["another program is using it" in line for line in lines] == [True, False, True, False]
     assert lines[-1].endswith("Resume it with: tower resume draft:9,8,5,4")
 
 
 def test_moves_that_were_not_saved_are_shown_when_the_game_went_on_elsewhere(
-    call_tower: Command, file: Path
+    call_tower: Tower, file: Path
 ) -> None:
     def answer() -> Iterator[str]:
         yield "9"
@@ -312,7 +313,7 @@ def test_moves_that_were_not_saved_are_shown_when_the_game_went_on_elsewhere(
             elsewhere.save(elsewhere.get(1), elsewhere.get(1).table.play(7))
         yield from ("4", "5", "quit")
 
-    out = play_draft(call_tower, answer(), HASTY).out
+    out = play_draft(call_tower, answer(), HASTY).stdout
     assert "(Your moves since then were not saved. This was your game: draft:9,8,5)" in out
     assert "(This game was continued elsewhere. The moves made there:)" in out
     assert out.endswith(f"Resume it with: tower resume 1 --db '{HASTY}'\n")
@@ -330,7 +331,7 @@ def delete_game(file: Path) -> None:
 
 @pytest.mark.parametrize(("delete", "identity"), [(delete_folder, 1), (delete_game, 2)])
 def test_game_that_is_deleted_meanwhile_is_saved_again(
-    call_tower: Command, tmp_path: Path, delete: Callable[[Path], None], identity: int
+    call_tower: Tower, tmp_path: Path, delete: Callable[[Path], None], identity: int
 ) -> None:
     file = tmp_path / "folder" / "games.db"
 
@@ -340,12 +341,12 @@ def test_game_that_is_deleted_meanwhile_is_saved_again(
         yield from ("8", "quit")
 
     played = play_draft(call_tower, answer(), "folder/games.db")
-    assert played.err == "tower: this game was deleted elsewhere; it is saved again\n"
+    assert played.stderr == "tower: this game was deleted elsewhere; it is saved again\n"
     assert run_sql(file, "SELECT id, moves FROM games") == [(identity, "9,8")]
 
 
 def test_game_is_saved_when_a_server_comes_back(
-    call_tower: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+    call_tower: Tower, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         closed = Exception("server closed the connection unexpectedly\n\tThis probably means ...")
@@ -358,14 +359,14 @@ def test_game_is_saved_when_a_server_comes_back(
             yield from ("8", "5", "4")
         yield "1"
 
-    first, second = play_draft(call_tower, answer()).err.splitlines()
+    first, second = play_draft(call_tower, answer()).stderr.splitlines()
     assert "cannot be used: its server has gone away" in first
     assert "the database works again" in second
     assert run_sql(file, "SELECT id, moves FROM games") == [(1, "9,8,5,4,1")]
 
 
 def test_connection_that_breaks_once_is_not_reported(
-    call_tower: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+    call_tower: Tower, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin, calls = Store.begin, []
 
@@ -378,46 +379,46 @@ def test_connection_that_breaks_once_is_not_reported(
 
     monkeypatch.setattr(Store, "begin", begin_and_fail_once)
     played = play_draft(call_tower, ["9", "8", "6"])
-    assert (played.code, played.err, len(calls)) == (0, "", 2)
+    assert (played.returncode, played.stderr, len(calls)) == (0, "", 2)
     assert run_sql(file, "SELECT id, moves FROM games") == [(1, "9,8,6")]
 
 
-def test_game_that_is_damaged_meanwhile_goes_on_in_memory(call_tower: Command, file: Path) -> None:
+def test_game_that_is_damaged_meanwhile_goes_on_in_memory(call_tower: Tower, file: Path) -> None:
     def answer() -> Iterator[str]:
         yield "9"
         run_sql(file, "UPDATE games SET moves = '1,2,3', version = 3")
         yield from ("8", "quit")
 
     played = play_draft(call_tower, answer())
-    assert played.err.startswith("tower: game 1 is damaged in the database: ")
-    assert played.err.count("\n") == 1
-    assert played.out.endswith("Resume it with: tower resume draft:9,8\n")
+    assert played.stderr.startswith("tower: game 1 is damaged in the database: ")
+    assert played.stderr.count("\n") == 1
+    assert played.stdout.endswith("Resume it with: tower resume draft:9,8\n")
 
 
 def test_read_only_database_can_be_read(
-    call_tower: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call_tower: Tower, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, access = "on a CD?.db", os.access
     play_draft(call_tower, ["9", "quit"], name)
     monkeypatch.setattr(
         os, "access", lambda path, mode: not str(path).endswith(name) and access(path, mode)
     )
-    assert "unfinished, 1 move" in call_tower("history", "--db", name).out
+    assert "unfinished, 1 move" in call_tower("history", "--db", name).stdout
     resumed = call_tower("resume", "1", "--db", name, answers=["8", "quit"])
     check_played_in_memory(resumed, "it is read-only")
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_damaged_game_cannot_be_resumed_but_others_can(
-    call_tower: Command, store: Store, file: Path
+    call_tower: Tower, store: Store, file: Path
 ) -> None:
     for move in (9, 7):
         store_draft(store, move)
     run_sql(file, "UPDATE games SET moves = '1,2,3' WHERE id = 1")
     refused = call_tower("resume", "1", "--db", "games.db")
-    assert (refused.code, refused.out) == (1, "")
-    assert refused.err.startswith("tower: game 1 is damaged in the database: ")
-    assert call_tower("resume", "2", "--db", "games.db", answers=["8", "quit"]).code == 0
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("tower: game 1 is damaged in the database: ")
+    assert call_tower("resume", "2", "--db", "games.db", answers=["8", "quit"]).returncode == 0
 
 
 # What a server says -------------------------------------------------------------------------------

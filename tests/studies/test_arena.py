@@ -88,7 +88,7 @@ def list_seeds(*players: str, seed: int = 1) -> dict[object, int]:
     }
 
 
-def test_the_seed_of_a_game_does_not_depend_on_the_other_players() -> None:
+def test_seed_of_a_game_does_not_depend_on_the_other_players() -> None:
     few, many = list_seeds("ann", "ben"), list_seeds("ann", "cleo", "ben")
     assert few.items() <= many.items()
     assert len(set(many.values())) == len(many)
@@ -111,7 +111,7 @@ def test_seeds_are_the_same_on_every_machine() -> None:
         (Rules(fit="related"), "rules(fit=related)"),
     ],
 )
-def test_a_game_has_the_name_that_records_give_it(
+def test_game_has_the_name_that_records_give_it(
     game: str | Rules, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -142,7 +142,7 @@ ALONE = "expected a game and its rules alone"
         (["summit(hidden=yes)"], STUBS, ALONE),
     ],
 )
-def test_a_wrong_arena_is_refused(games: list[str], players: list[str], problem: str) -> None:
+def test_wrong_arena_is_refused(games: list[str], players: list[str], problem: str) -> None:
     with pytest.raises(BatchError) as refusal:
         arrange(games, players, make=Stub)
     assert problem in str(refusal.value)
@@ -159,7 +159,7 @@ def test_wrong_numbers_and_players_are_refused_before_anything_is_played() -> No
 
 
 @given(any_rules(), st.integers(0, 1))
-def test_a_game_is_played_to_its_end_and_both_players_are_closed(rules: Rules, first: int) -> None:
+def test_game_is_played_to_its_end_and_both_players_are_closed(rules: Rules, first: int) -> None:
     ann, ben = Stub("ann"), Stub("ben")
     seen: list[Table] = []
     finished = play_out(Table(Game(rules, first), names=("Ann", "Ben")), (ann, ben), seen.append)
@@ -179,7 +179,7 @@ def test_a_game_is_played_to_its_end_and_both_players_are_closed(rules: Rules, f
         ("repeat", "which has been used already"),
     ],
 )
-def test_a_player_without_a_legal_move_forfeits(name: str, reason: str) -> None:
+def test_player_without_a_legal_move_forfeits(name: str, reason: str) -> None:
     ann, other = Stub("ann"), Stub(name)
     seen: list[Table] = []
     finished = play_out(Table(Game(nt.rules("draft"))), (ann, other), seen.append)
@@ -198,7 +198,7 @@ def test_both_players_are_closed_when_one_raises_an_error() -> None:
     assert (broken.closed, ben.closed) == (1, 1)
 
 
-def test_a_game_without_a_first_move_is_over_at_once() -> None:
+def test_game_without_a_first_move_is_over_at_once() -> None:
     rules = Rules(blocks=[5], target=3)
     assert play_out(Table(Game(rules)), (Stub("ann"), Stub("ben"))).table.outcome == (1, "stuck")
     assert arena([rules], STUBS, number=2, jobs=1, make=Stub).by_game[0].mean_plies == 0
@@ -207,7 +207,7 @@ def test_a_game_without_a_first_move_is_over_at_once() -> None:
 # Many games ---------------------------------------------------------------------------------------
 
 
-def test_the_levels_play_the_same_in_one_process_and_in_two() -> None:
+def test_levels_play_the_same_in_one_process_and_in_two() -> None:
     alone, together = (
         arena(["draft", "factor"], [*LEVELS, "random"], number=2, seed=3, jobs=jobs)
         for jobs in (1, 2)
@@ -218,7 +218,7 @@ def test_the_levels_play_the_same_in_one_process_and_in_two() -> None:
     assert alone.score("perfect", "random").share > 0.5
 
 
-def test_a_line_of_the_file_has_its_game(tmp_path: Path) -> None:
+def test_line_of_the_file_has_its_game(tmp_path: Path) -> None:
     players, path = ("ann", "quitter"), tmp_path / "a.jsonl"
     arena(["draft", "factor"], players, number=3, jobs=1, out=path, make=Stub)
     contest = arrange_contest(players=players, number=3)
@@ -289,14 +289,14 @@ def test_saved_games_are_not_played_again(tmp_path: Path) -> None:
 # Scores and ratings -------------------------------------------------------------------------------
 
 
-def test_the_interval_is_wilsons() -> None:
+def test_interval_is_wilsons() -> None:
     assert compute_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
     assert compute_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
     assert compute_interval(0, 0) == (0.0, 1.0)
 
 
 @given(st.integers(1, 500), st.integers(0, 1000))
-def test_an_interval_contains_its_score_and_is_symmetric(games: int, halves: int) -> None:
+def test_interval_contains_its_score_and_is_symmetric(games: int, halves: int) -> None:
     points = min(halves, 2 * games) / 2
     low, high = compute_interval(points, games)
     assert 0 <= low <= points / games <= high <= 1
@@ -328,7 +328,7 @@ def rate_difference(points: float, games: int) -> float:
     ("share", "elo"),
     [(0.5, 0), (0.75, 190.8), (0.25, -190.8), (0.64, 99.9), (10 / 11, 400), (0.99, 798.3)],
 )
-def test_the_difference_in_elo_follows_from_the_score(share: float, elo: float) -> None:
+def test_difference_in_elo_follows_from_the_score(share: float, elo: float) -> None:
     assert rate_difference(share * 10**6, 10**6) == pytest.approx(elo, abs=0.2)
 
 
@@ -364,7 +364,7 @@ def test_players_who_won_or_lost_every_game_have_a_rating(games: int) -> None:
     assert all(0 < rating.margin < 1000 for rating in ratings.values())
 
 
-def test_the_margin_of_two_players_follows_the_formula() -> None:
+def test_margin_of_two_players_follows_the_formula() -> None:
     won, games = 6400, 10_000
     margin = Z_95 * 400 / log(10) / 2 / sqrt(games * 0.64 * 0.36)
     ratings = compute_ratings(["ann", "ben"], {("ann", "ben"): (won, games)})
@@ -400,7 +400,7 @@ def test_games_add_up() -> None:
 # What is shown ------------------------------------------------------------------------------------
 
 
-def test_the_call_that_resumes_asks_for_the_same(tmp_path: Path) -> None:
+def test_call_that_resumes_asks_for_the_same(tmp_path: Path) -> None:
     words = shlex.split(
         "arena 'draft(target=21)' factor --players 'random,python3 my bot.py' --games 7 --seed -3 "
         f"--out '{tmp_path}/a b.jsonl' --jobs 2 --patience 2.5 --json"
@@ -428,7 +428,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, *times: float) -> None:
     monkeypatch.setattr(console, "monotonic", lambda: next(clock, times[-1] + 1))
 
 
-def test_the_progress_bar_is_drawn_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_is_drawn_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     set_clock(monkeypatch, 100.0, 100.0, 100.4, 101.0, 101.0, 101.1, 102.0, 102.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
@@ -476,7 +476,7 @@ def make_results(players: tuple[str, ...], *games: str, number: int = 1000) -> A
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])
-def test_a_report_fits_on_a_screen(count: int) -> None:
+def test_report_fits_on_a_screen(count: int) -> None:
     players = tuple(
         f"python3 examples/bots/a_rather_long_name_{number}.py" for number in range(count)
     )
@@ -488,7 +488,7 @@ def test_a_report_fits_on_a_screen(count: int) -> None:
         assert f" {number} " in text
 
 
-def test_a_report_is_shorter_for_two_players_at_one_game(snapshot: SnapshotAssertion) -> None:
+def test_report_is_shorter_for_two_players_at_one_game(snapshot: SnapshotAssertion) -> None:
     three = make_results(STUBS, "draft", "factor", number=8)
     assert arena_command.format_report(three, 80) == snapshot(name="three players, two games")
     two = make_results(("ann", "ben"), "draft")

@@ -1,13 +1,15 @@
-"""The command under test, in this process, and recorded sessions of it.
+"""The command under test, in this process, and recorded sessions and journeys.
 
-A session is a call, its input, and every byte of its answers. `make golden` writes the answers
-anew; read the difference before you commit it.
+A session is a call, its input, and every byte of its answers. A journey is several calls in one
+folder, with all that they print: to add one, write its title and calls to a file of journeys.
+`make golden` writes the answers anew; read the difference before you commit it.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -24,12 +26,10 @@ from contextlib import (
 from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
-
-import pytest
 
 from number_tower.solve import limits
 from number_tower.terminal.cli.main import main
@@ -44,11 +44,11 @@ DATA = ROOT / "tests/data"
 GOLDEN = ROOT / "tests/golden"
 SESSIONS = GOLDEN / "sessions"
 LOST = GOLDEN / "lost"
+JOURNEYS = GOLDEN / "journeys"
 EXAMPLES = ROOT / "examples"
+DATE = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d|T[\d:.]+Z)?")
+KEY = re.compile(r"[0-9a-f]{32}")
 TOWER = str(Path(sys.executable).with_name("tower"))
-
-Tower = Callable[..., subprocess.CompletedProcess[str]]
-"""`run_tower`, with or without arguments bound to it."""
 
 LIMITED = """
 import resource, runpy, sys
@@ -62,6 +62,13 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 None of its files may become larger than so many KiB.
 """
+
+
+def write_script(path: Path, text: str) -> Path:
+    """Write a script of the shell that can be called."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
 
 
 def load_example(name: str) -> ModuleType:
@@ -83,18 +90,33 @@ def plain_environment(**more: str) -> dict[str, str]:
     return {**variables, "PYTHONUTF8": "1", "TERM": "xterm-256color", **own, **more}
 
 
+class CommandResult(NamedTuple):
+    """The exit code of a program, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Tower = Callable[..., CommandResult]
+"""`run_tower`, with or without arguments bound to it."""
+
+
+def run_process(*call: str, typed: str = "", cwd: Path = ROOT, **variables: str) -> CommandResult:
+    """Run a program as a process, to its end."""
+    done = subprocess.run(
+        call, input=typed, capture_output=True, text=True, cwd=cwd,
+        env=plain_environment(**variables), timeout=SLOW, check=False,
+    )  # fmt: skip
+    return CommandResult(done.returncode, done.stdout, done.stderr)
+
+
 def run_tower_with_small_files(
-    kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **environment: str
-) -> subprocess.CompletedProcess[str]:
+    kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **variables: str
+) -> CommandResult:
     """Run the command as a process, no file of which may become larger than `kib`."""
     call = (sys.executable, "-c", LIMITED, str(kib), TOWER, *call)
-    with subprocess.Popen(
-        call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=cwd,
-        env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment),
-    ) as running:  # fmt: skip
-        shown, complaint = running.communicate(typed, timeout=SLOW)
-    return subprocess.CompletedProcess(call, running.returncode, shown, complaint)
+    return run_process(*call, typed=typed, cwd=cwd, PYTHONDONTWRITEBYTECODE="1", **variables)
 
 
 def run_tower(
@@ -104,7 +126,7 @@ def run_tower(
     watch: Any = str,
     cwd: Path = ROOT,
     **environment: str,
-) -> subprocess.CompletedProcess[str]:
+) -> CommandResult:
     """Run the command in this process, with a pipe as its input, as click's `CliRunner` does.
 
     The input is a text, or else lines, which are taken one at a time: an iterator can do something
@@ -128,7 +150,7 @@ def run_tower(
         stdout.flush()
         stderr.flush()
         shown, complaint = out.getvalue().decode(), err.getvalue().decode()
-    return subprocess.CompletedProcess([TOWER, *arguments], code, shown, complaint)
+    return CommandResult(code, shown, complaint)
 
 
 @contextmanager
@@ -183,32 +205,46 @@ class _Lines(RawIOBase):
         return len(line)
 
 
-class CommandResult(NamedTuple):
-    """What came of a call."""
+def transcribe(tower: Tower, *calls: str) -> str:
+    """Make some calls; return them with all that they print, for a snapshot."""
+    return "\n".join(
+        f"$ tower {call}\n{_format_result(tower(*shlex.split(call)))}" for call in calls
+    )
 
-    code: int
-    out: str
-    err: str
+
+def load_journeys() -> dict[str, dict[str, str]]:
+    """Return the journeys of each file by their titles."""
+    journeys = {}
+    for path in sorted(JOURNEYS.glob("*.txt")):
+        _, *parts = re.split(r"^== (.+)\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        journeys[path.stem] = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+    return journeys
 
 
-class Command:
-    """`run_tower` in the folder and with the environment of a test."""
+def play_journey(journey: str, folder: Path) -> str:
+    """Run the calls of a journey in an empty folder; return them with all that they print.
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *_: object) -> None:
-        monkeypatch.setenv("PATH", plain_environment()["PATH"])
-
-    def __call__(self, *call: str, answers: Iterable[str] = (), watch: Any = str) -> CommandResult:
-        done = run_tower(*call, answers=answers, watch=watch, cwd=Path.cwd(), **os.environ)
-        return CommandResult(done.returncode, done.stdout, done.stderr)
-
-    def transcribe(self, *calls: str) -> str:
-        """Make some calls; return them with all that they print, for a snapshot."""
-        texts = []
-        for call in calls:
-            code, out, err = self(*shlex.split(call))
-            complaints = "".join(f"! {line}\n" for line in err.splitlines())
-            texts.append(f"$ tower {call}\n{out}{complaints}[exit {code}]\n")
-        return "\n".join(texts)
+    `$ tower CALL < ANSWERS | FILTER` is run in this process, any other line by the shell.
+    """
+    files = {"NUMBER_TOWER_DB": "games.db", "NUMBER_TOWER_CONFIG": "config.toml"}
+    variables = {name: str(folder / file) for name, file in files.items()}
+    texts = []
+    for line in re.findall(r"^\$ (.+)$", journey, re.MULTILINE):
+        if line.partition(" ")[0] == "tower":
+            words, _, filter_of_output = line.partition(" | ")
+            call, _, answers = words.removeprefix("tower").partition(" < ")
+            done = run_tower(
+                *shlex.split(call), answers=shlex.split(answers), cwd=folder, **variables
+            )
+            if filter_of_output:
+                shown = run_process("bash", "-c", filter_of_output, typed=done.stdout)
+                done = done._replace(stdout=shown.stdout)
+        else:
+            folders = {"DATA": str(DATA), "EXAMPLES": str(EXAMPLES)}
+            done = run_process("bash", "-c", line, cwd=folder, **folders)
+        texts.append(f"$ {line}\n{_format_result(done)}")
+    text = "\n".join(texts).replace(str(folder), "FOLDER").strip()
+    return KEY.sub("KEY", DATE.sub("DATE", text))
 
 
 def play_session(name: str) -> str:
@@ -233,6 +269,10 @@ def _record(call: str, typed: str) -> str:
     clock = patch.object(limits, "perf_counter", count(0, 0.01).__next__)
     with clock if "--seconds" in arguments else nullcontext():
         done = run_tower(*arguments, typed=typed)
+    return _format_result(done)
+
+
+def _format_result(done: CommandResult) -> str:
     complaints = "".join(f"! {line}\n" for line in done.stderr.splitlines())
     return f"{done.stdout}{complaints}[exit {done.returncode}]\n"
 
@@ -246,3 +286,9 @@ if __name__ == "__main__":
         (SESSIONS / f"{name}.out").write_text(play_session(name), encoding="utf-8")
     for path in LOST.glob("*.in"):
         path.with_suffix(".out").write_text(play_lost_games(path.stem), encoding="utf-8")
+    for name, journeys in load_journeys().items():
+        texts = []
+        for title, journey in journeys.items():
+            with TemporaryDirectory() as empty:
+                texts.append(f"== {title}\n\n{play_journey(journey, Path(empty))}\n")
+        (JOURNEYS / f"{name}.txt").write_text("\n\n".join(texts), encoding="utf-8")

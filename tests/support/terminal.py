@@ -68,14 +68,14 @@ class Terminal:
         """Send a signal, unless the command has ended."""
         self._process.send_signal(number)
 
-    def close(self, *, told: bool = True) -> None:
+    def close(self, *, hang_up: bool = True) -> None:
         """Close the window while the command runs.
 
-        A shell tells it so, unless it was started to outlive it.
+        A shell sends SIGHUP, unless the command was started to outlive it.
         """
         os.close(self._near)
         self._near = -1
-        if told:
+        if hang_up:
             self._process.send_signal(signal.SIGHUP)
 
     def wait(self) -> int:

@@ -75,7 +75,7 @@ def run_sweep(out: Path, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("run", [run_arena, run_evaluation, run_sweep])
-def test_a_study_has_the_same_file_on_all_executors(
+def test_study_has_the_same_file_on_all_executors(
     run: Callable[..., None], executor: ClusterExecutor, tmp_path: Path
 ) -> None:
     run(jobs=1, out=tmp_path / "alone")
@@ -91,7 +91,7 @@ def test_each_worker_unpickles_a_function_once(executor: ClusterExecutor, tmp_pa
     assert 1 <= len(workers) == len(set(workers)) <= 2
 
 
-def test_a_player_that_is_a_function_object_cannot_be_sent_to_an_executor() -> None:
+def test_player_that_is_a_function_object_cannot_be_sent_to_an_executor() -> None:
     with (
         ThreadPoolExecutor(1) as threads,
         pytest.raises(BatchError, match="name it as module:function"),
@@ -99,7 +99,7 @@ def test_a_player_that_is_a_function_object_cannot_be_sent_to_an_executor() -> N
         evaluate(lambda _: "1", ["draft"], executor=threads)
 
 
-def test_a_client_of_the_caller_is_used_and_stays_open(address: str) -> None:
+def test_client_of_the_caller_is_used_and_stays_open(address: str) -> None:
     with Client(address, set_as_default=False) as client:
         with ClusterExecutor(client) as connected:
             assert collect(square, 200, connected) == SQUARES
@@ -110,7 +110,7 @@ def test_a_client_of_the_caller_is_used_and_stays_open(address: str) -> None:
 # Workers that die, and calls that get lost --------------------------------------------------------
 
 
-def test_a_worker_that_is_killed_is_replaced_and_its_jobs_are_run_again(
+def test_worker_that_is_killed_is_replaced_and_its_jobs_are_run_again(
     executor: ClusterExecutor, tmp_path: Path
 ) -> None:
     run = partial(kill_once, culprit=77, folder=tmp_path / "killed")
@@ -122,7 +122,7 @@ def allow_no_failures(dask_scheduler: Any) -> None:
     dask_scheduler.allowed_failures = 0
 
 
-def test_a_job_that_always_ends_its_worker_is_left_out() -> None:
+def test_job_that_always_ends_its_worker_is_left_out() -> None:
     """Use a cluster of its own: Dask does not replace a worker that dies while it begins."""
     with (
         start_cluster(3, processes=True) as started,
@@ -142,7 +142,7 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return {"max_idle_seconds": 0.1}
 
 
-def test_a_lost_job_ends_the_batch_although_another_client_works(
+def test_lost_job_ends_the_batch_although_another_client_works(
     no_patience: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dask has been seen to wait without end for a call that its worker never received."""
@@ -166,7 +166,7 @@ def test_a_lost_job_ends_the_batch_although_another_client_works(
             working.result(SLOW)
 
 
-def test_a_job_behind_the_work_of_others_waits(no_patience: dict[str, Any], tmp_path: Path) -> None:
+def test_job_behind_the_work_of_others_waits(no_patience: dict[str, Any], tmp_path: Path) -> None:
     with start_cluster(1, processes=False) as started:
         scheduler: Any = started.scheduler
         with (
@@ -206,7 +206,7 @@ def test_jobs_wait_for_workers_with_a_message_and_a_bound(no_patience: dict[str,
 # The connection -----------------------------------------------------------------------------------
 
 
-def test_a_cluster_that_ends_is_an_error() -> None:
+def test_cluster_that_ends_is_an_error() -> None:
     with ExitStack() as stack:
         started = stack.enter_context(start_cluster(1, processes=False))
         executor = stack.enter_context(ClusterExecutor(started.scheduler_address))
@@ -217,7 +217,7 @@ def test_a_cluster_that_ends_is_an_error() -> None:
             list(chunks)
 
 
-def test_a_closed_connection_takes_no_more_work(address: str) -> None:
+def test_closed_connection_takes_no_more_work(address: str) -> None:
     with ClusterExecutor(address) as executor:
         pass
     with pytest.raises(WorkerError, match="the connection to the cluster was lost"):
@@ -225,12 +225,17 @@ def test_a_closed_connection_takes_no_more_work(address: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["nonsense", "tcp://127.0.0.1", "http://127.0.0.1:80", ""])
-def test_a_wrong_address_is_refused(text: str) -> None:
+def test_wrong_address_is_refused(text: str) -> None:
     with pytest.raises(ClusterError, match=r"expected the address of a Dask scheduler, such as"):
         ClusterExecutor(text)
 
 
-def test_an_address_without_a_scheduler_is_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_refuses_a_wrong_address(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CALL, "2", "--cluster", "tcp://127.0.0.1"]) == 1
+    assert "expected the address of a Dask scheduler" in capsys.readouterr().err
+
+
+def test_address_without_a_scheduler_is_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.1)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -242,7 +247,7 @@ def test_an_address_without_a_scheduler_is_refused_in_time(monkeypatch: pytest.M
 # The command --------------------------------------------------------------------------------------
 
 
-def test_the_command_uses_the_cluster_of_its_options_or_of_the_environment(
+def test_command_uses_the_cluster_of_its_options_or_of_the_environment(
     address: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -282,7 +287,7 @@ def start_arena(address: str, file: Path, games: int) -> subprocess.Popen[str]:
     )
 
 
-def test_a_client_that_is_killed_is_resumed_to_the_same_file(address: str, tmp_path: Path) -> None:
+def test_client_that_is_killed_is_resumed_to_the_same_file(address: str, tmp_path: Path) -> None:
     file, whole, games = tmp_path / "a.jsonl", tmp_path / "whole.jsonl", 800
     with start_arena(address, file, games) as running:
         wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") > 5)

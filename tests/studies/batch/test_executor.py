@@ -70,7 +70,7 @@ def test_every_job_runs_once_however_long_it_takes(executor: Executor) -> None:
     assert sorted(results) == sorted(map(math.factorial, indexes))
 
 
-def test_the_results_before_an_error_are_returned(executor: Executor) -> None:
+def test_results_before_an_error_are_returned(executor: Executor) -> None:
     results: list[tuple[int, int]] = []
     chunks = run_chunks(partial(divmod, 7), [3, 4, 0], executor)
     problem = "a worker process failed at job 0: ZeroDivisionError"
@@ -80,7 +80,7 @@ def test_the_results_before_an_error_are_returned(executor: Executor) -> None:
     assert "Traceback" in failure.value.__notes__[0]
 
 
-def test_a_job_may_stop_the_batch_in_its_own_words(executor: Executor) -> None:
+def test_job_may_stop_the_batch_in_its_own_words(executor: Executor) -> None:
     with pytest.raises(BatchError, match="not 3") as stop:
         collect(run_chunks(refuse, [3], executor))
     assert type(stop.value) is StoppedError
@@ -99,7 +99,7 @@ def test_jobs_are_taken_only_as_they_are_needed(processes: WorkerProcesses) -> N
     assert len(taken) < 20
 
 
-def test_an_executor_serves_several_batches(processes: WorkerProcesses) -> None:
+def test_executor_serves_several_batches(processes: WorkerProcesses) -> None:
     first = set(collect(run_chunks(get_pid, range(50), processes)))
     assert set(collect(run_chunks(get_pid, range(50), processes))) <= first
     assert os.getpid() not in first
@@ -116,7 +116,7 @@ def test_threads_run_functions_that_cannot_be_pickled() -> None:
         assert sorted(collect(run_chunks(lambda index: -index, range(3), executor))) == [-2, -1, 0]
 
 
-def test_a_result_that_cannot_be_pickled_is_an_error(processes: WorkerProcesses) -> None:
+def test_result_that_cannot_be_pickled_is_an_error(processes: WorkerProcesses) -> None:
     with pytest.raises(WorkerError, match="pickle"):
         collect(run_chunks(return_function, range(3), processes))
 
@@ -124,7 +124,7 @@ def test_a_result_that_cannot_be_pickled_is_an_error(processes: WorkerProcesses)
 # Workers that die ---------------------------------------------------------------------------------
 
 
-def test_a_worker_that_is_killed_is_replaced_and_its_jobs_are_run_again(
+def test_worker_that_is_killed_is_replaced_and_its_jobs_are_run_again(
     processes: WorkerProcesses, tmp_path: Path
 ) -> None:
     run = partial(kill_once, culprit=77, folder=tmp_path / "killed")
@@ -132,14 +132,14 @@ def test_a_worker_that_is_killed_is_replaced_and_its_jobs_are_run_again(
     assert (tmp_path / "killed").exists()
 
 
-def test_a_worker_that_is_killed_while_it_waits_is_replaced(processes: WorkerProcesses) -> None:
+def test_worker_that_is_killed_while_it_waits_is_replaced(processes: WorkerProcesses) -> None:
     for victim in set(collect(run_chunks(get_pid, range(50), processes))):
         os.kill(victim, signal.SIGKILL)
     wait_until(lambda: not active_children())
     assert sorted(collect(run_chunks(square, range(50), processes))) == list(map(square, range(50)))
 
 
-def test_a_job_that_always_ends_its_worker_is_named_in_the_error(
+def test_job_that_always_ends_its_worker_is_named_in_the_error(
     processes: WorkerProcesses,
 ) -> None:
     results: list[tuple[int, int]] = []
@@ -175,14 +175,14 @@ def test_with_a_report_of_crashes_jobs_run_in_this_process_only_on_request() -> 
 # Executors that fail ------------------------------------------------------------------------------
 
 
-def test_a_pool_of_the_caller_that_breaks_is_an_error() -> None:
+def test_pool_of_the_caller_that_breaks_is_an_error() -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as executor:
         for run in (partial(die_at, culprits=frozenset({3})), square):
             with pytest.raises(WorkerError, match="the executor failed: BrokenProcessPool"):
                 collect(run_chunks(run, range(20), executor))
 
 
-def test_an_executor_that_was_shut_down_is_an_error() -> None:
+def test_executor_that_was_shut_down_is_an_error() -> None:
     executor = ThreadPoolExecutor(2)
     executor.shutdown()
     problem = "the executor failed: RuntimeError: cannot schedule new futures"
@@ -190,7 +190,7 @@ def test_an_executor_that_was_shut_down_is_an_error() -> None:
         collect(run_chunks(square, range(3), executor))
 
 
-def test_a_worker_with_another_version_is_refused(
+def test_worker_with_another_version_is_refused(
     processes: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executor_module, "__version__", "99.0")

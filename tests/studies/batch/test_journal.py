@@ -99,17 +99,17 @@ def find_cuts(content: bytes) -> Iterator[int]:
 
 # Experiments on two processes are tested in lab/test_executors.py.
 @pytest.mark.parametrize("study", ["arena", "evaluation"], indirect=True)
-def test_a_journal_is_the_same_on_two_processes(study: Study, whole: bytes, tmp_path: Path) -> None:
+def test_journal_is_the_same_on_two_processes(study: Study, whole: bytes, tmp_path: Path) -> None:
     assert write_journal(study, tmp_path / "two.jsonl", jobs=2) == whole
 
 
-def test_a_journal_cut_off_anywhere_can_be_resumed(study: Study, whole: bytes, path: Path) -> None:
+def test_journal_cut_off_anywhere_can_be_resumed(study: Study, whole: bytes, path: Path) -> None:
     for length in find_cuts(whole):
         path.write_bytes(whole[:length])
         assert write_journal(study, path, resume=True) == whole, length
 
 
-def test_a_journal_that_does_not_exist_is_resumed_from_the_beginning(
+def test_journal_that_does_not_exist_is_resumed_from_the_beginning(
     study: Study, whole: bytes, tmp_path: Path
 ) -> None:
     assert write_journal(study, tmp_path / "new.jsonl", resume=True) == whole
@@ -159,7 +159,7 @@ def test_other_content_is_never_overwritten(study: Study, path: Path, content: s
         ("experiment", {"positions": 5}, "positions 2000, and not 5"),
     ],
 )
-def test_a_journal_with_other_settings_is_not_resumed(
+def test_journal_with_other_settings_is_not_resumed(
     name: str, changes: dict[str, Any], problem: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "journal.jsonl"
@@ -170,7 +170,7 @@ def test_a_journal_with_other_settings_is_not_resumed(
     assert path.read_bytes() == before
 
 
-def test_a_journal_of_a_changed_rule_file_is_not_resumed(tmp_path: Path) -> None:
+def test_journal_of_a_changed_rule_file_is_not_resumed(tmp_path: Path) -> None:
     rules, path = tmp_path / "mine.toml", tmp_path / "journal.jsonl"
     rules.write_text('[rules]\nblocks = "1-5"\n')
     with make_arena(games=[str(rules)]).open(path):
@@ -202,7 +202,7 @@ def test_another_version_is_not_resumed(tmp_path: Path, monkeypatch: pytest.Monk
     ],
     indirect=["study"],
 )
-def test_a_changed_line_is_refused(study: Study, path: Path, before: bytes, after: bytes) -> None:
+def test_changed_line_is_refused(study: Study, path: Path, before: bytes, after: bytes) -> None:
     header, *lines = path.read_bytes().splitlines(keepends=True)
     changed = next(number for number, line in enumerate(lines) if before in line)
     lines[changed] = lines[changed].replace(before, after, 1)
@@ -212,7 +212,7 @@ def test_a_changed_line_is_refused(study: Study, path: Path, before: bytes, afte
         write_journal(study, path, resume=True)
 
 
-def test_a_line_that_is_there_twice_is_refused(study: Study, whole: bytes, path: Path) -> None:
+def test_line_that_is_there_twice_is_refused(study: Study, whole: bytes, path: Path) -> None:
     path.write_bytes(whole + whole.splitlines(keepends=True)[5])
     with pytest.raises(JournalDamagedError, match=r"the \w+ with index 4 is there twice"):
         write_journal(study, path, resume=True)
@@ -235,7 +235,7 @@ def test_entries_can_be_discarded_but_not_saved_in_a_pipe(study: Study, tmp_path
             study.open(path)
 
 
-def test_a_full_disk_is_reported(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     with study.open(Path(os.devnull)) as log, open("/dev/full", "wb") as full:
         monkeypatch.setattr(log, "_stream", full)
         with pytest.raises(BatchError, match="cannot be written: No space left on device"):

@@ -40,7 +40,7 @@ from number_tower.studies.evaluation.variants import compute_quotas, make_varian
 from number_tower.words.prompt import check_answer
 from support import replies
 from support.clocks import SLOW, wait_until
-from support.command import ROOT
+from support.command import ROOT, CommandResult, run_process
 
 SMALL: dict[str, Any] = {
     "games": ["factor", "draft"],
@@ -116,7 +116,7 @@ def test_variants_come_from_the_whole_space_of_rules(variants: tuple[Rules, ...]
 
 
 @pytest.mark.parametrize("number", [0, -1, 201, 2.5])
-def test_a_wrong_number_of_variants_is_refused(number: Any) -> None:
+def test_wrong_number_of_variants_is_refused(number: Any) -> None:
     with pytest.raises(BatchError, match=f"expected from 1 to 200 variants; got {number}"):
         arrange_suite(["random"], variants=number)
 
@@ -140,7 +140,7 @@ def test_positions_matter_are_all_different_and_evenly_spread(suite: Suite) -> N
     assert len({len(spec.moves) for spec in specs}) > 3
 
 
-def test_a_small_game_has_fewer_positions_than_wanted_and_none_twice() -> None:
+def test_small_game_has_fewer_positions_than_wanted_and_none_twice() -> None:
     specs = make_suite(games=["factor"], positions=1000).position_specs
     assert 30 < len(specs) < 100
     games = [Game(nt.rules("factor"), moves=spec.moves) for spec in specs]
@@ -172,7 +172,7 @@ def test_every_player_plays_every_game_from_both_seats_with_one_seed(suite: Suit
     assert mine == theirs
 
 
-def test_a_task_does_not_depend_on_the_other_players(suite: Suite) -> None:
+def test_task_does_not_depend_on_the_other_players(suite: Suite) -> None:
     alone = replace(suite, players=("perfect",))
     for index in range(len(alone)):
         assert replace(suite.get_task(2 * index + 1), index=index) == alone.get_task(index)
@@ -214,13 +214,13 @@ NO_POSITION = "no position was found in which the choice is known to matter"
         ({"players": []}, "expected a player"),
     ],
 )
-def test_a_wrong_evaluation_is_refused(settings: dict[str, Any], problem: str) -> None:
+def test_wrong_evaluation_is_refused(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(BatchError) as refusal:
         arrange_suite(**{"players": ["random"], **SMALL, **settings})
     assert problem in str(refusal.value)
 
 
-def test_an_odd_number_of_games_becomes_even_since_they_are_played_from_both_seats() -> None:
+def test_odd_number_of_games_becomes_even_since_they_are_played_from_both_seats() -> None:
     assert make_suite(number=3).number == 4
 
 
@@ -240,13 +240,13 @@ def test_an_odd_number_of_games_becomes_even_since_they_are_played_from_both_sea
         (":answer", "cannot be used"),
     ],
 )
-def test_an_unknown_player_is_refused_before_any_question(spec: str, problem: str) -> None:
+def test_unknown_player_is_refused_before_any_question(spec: str, problem: str) -> None:
     with pytest.raises(UnknownPlayerError) as refusal:
         make_suite("random", spec)
     assert problem in str(refusal.value)
 
 
-def test_an_opponent_is_a_level_or_a_program() -> None:
+def test_opponent_is_a_level_or_a_program() -> None:
     with pytest.raises(UnknownPlayerError):
         make_suite("random", against="nobody")
     with pytest.raises(UnknownPlayerError, match="place_largest cannot be the opponent"):
@@ -256,7 +256,7 @@ def test_an_opponent_is_a_level_or_a_program() -> None:
 # Asking -------------------------------------------------------------------------------------------
 
 
-def test_the_perfect_player_loses_no_value_and_a_random_one_does(suite: Suite) -> None:
+def test_perfect_player_loses_no_value_and_a_random_one_does(suite: Suite) -> None:
     regrets: dict[str, list[float]] = {"random": [], "perfect": []}
     with closing(run_tasks(suite, jobs=1)) as done:
         for task in done:
@@ -268,7 +268,7 @@ def test_the_perfect_player_loses_no_value_and_a_random_one_does(suite: Suite) -
     assert min(map(len, regrets.values())) > 60
 
 
-def test_a_question_has_what_a_bot_is_asked_then_the_prompt_and_the_legal_blocks() -> None:
+def test_question_has_what_a_bot_is_asked_then_the_prompt_and_the_legal_blocks() -> None:
     questions: list[dict[str, object]] = []
 
     def answer(question: dict[str, object]) -> str:
@@ -304,7 +304,7 @@ def assert_has_no_block(done: CompletedTask, problem: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", replies.BAD)
-def test_a_function_without_an_answer_is_asked_again_and_its_task_counts(name: str) -> None:
+def test_function_without_an_answer_is_asked_again_and_its_task_counts(name: str) -> None:
     itself, named = (
         run_evaluation(player, tries=2).done
         for player in (getattr(replies, name), f"support.replies:{name}")
@@ -316,7 +316,7 @@ def test_a_function_without_an_answer_is_asked_again_and_its_task_counts(name: s
 
 
 @pytest.mark.parametrize("name", replies.GOOD)
-def test_a_function_may_answer_in_many_ways(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_function_may_answer_in_many_ways(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     itself, named = (
         run_evaluation(player, number=2, positions=2).done
         for player in (getattr(replies, name), f"support.replies:{name}")
@@ -332,7 +332,7 @@ def has_illegal_answer(task: CompletedTask) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_failed_answer_may_stop_the_evaluation_and_is_asked_for_again(
+def test_failed_answer_may_stop_the_evaluation_and_is_asked_for_again(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(replies.COUNT, str(tmp_path / "count"))
@@ -356,13 +356,13 @@ def test_giving_up_loses_the_value_even_where_every_block_wins() -> None:
     assert (evaluation.scores.players[0].overall.regret.mean or 0) > 0
 
 
-def test_a_player_and_an_equal_opponent_have_different_chance() -> None:
+def test_player_and_an_equal_opponent_have_different_chance() -> None:
     done = run_evaluation("random", against="random", positions=0, number=20).done
     pairs = [(one.moves, other.moves) for one, other in zip(done[::2], done[1::2], strict=True)]
     assert sum(one != other for one, other in pairs) >= 8
 
 
-def test_an_answer_at_the_second_try_is_played_and_the_first_is_counted() -> None:
+def test_answer_at_the_second_try_is_played_and_the_first_is_counted() -> None:
     done = run_evaluation("support.replies:answer_second_time").done
     for decision in (decision for task in done for decision in task.decisions):
         assert (decision.illegal, len(decision.attempts)) == (1, 2)
@@ -400,7 +400,7 @@ COMMANDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "problem"), COMMANDS.items())
-def test_a_command_without_an_answer_is_asked_again(script: str, problem: str) -> None:
+def test_command_without_an_answer_is_asked_again(script: str, problem: str) -> None:
     number = 0 if "sleep" in script else 2
     patience = 0.3 if "0.3" in problem else 20.0
     done = run_evaluation(
@@ -411,7 +411,7 @@ def test_a_command_without_an_answer_is_asked_again(script: str, problem: str) -
         assert_has_no_block(task, problem)
 
 
-def test_a_command_that_died_is_started_again_for_the_next_try(tmp_path: Path) -> None:
+def test_command_that_died_is_started_again_for_the_next_try(tmp_path: Path) -> None:
     script = (
         f"cd {tmp_path}; read line; if mkdir here; then exit 1; fi; rmdir here; "
         'legal=${line#*legal*[}; echo "[${legal%%[],]*}]"'
@@ -422,12 +422,12 @@ def test_a_command_that_died_is_started_again_for_the_next_try(tmp_path: Path) -
         assert (first.problem is None, second.problem is None) == (False, True)
 
 
-def test_a_bot_that_ignores_prompts_can_be_evaluated() -> None:
+def test_bot_that_ignores_prompts_can_be_evaluated() -> None:
     done = run_evaluation(str(ROOT / "examples" / "bot.sh"), number=2, positions=2).done
     assert not any(task.forfeit for task in done)
 
 
-def test_the_example_plays_as_a_function_and_as_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_plays_as_a_function_and_as_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # examples are nothing but examples
@@ -441,13 +441,13 @@ def test_the_example_plays_as_a_function_and_as_a_program(monkeypatch: pytest.Mo
     assert any(task.forfeit for task in unlisted)
 
 
-def test_the_player_wins_when_its_opponent_forfeits() -> None:
+def test_player_wins_when_its_opponent_forfeits() -> None:
     done = run_evaluation("random", against=format_script("exit 4"), positions=0).done
     assert {(task.points, task.reason, task.forfeit) for task in done} == {(1.0, "forfeit", None)}
     assert all("exit code 4" in str(task.conceded) for task in done)
 
 
-def test_a_game_without_a_first_move_gives_its_points() -> None:
+def test_game_without_a_first_move_gives_its_points() -> None:
     done = run_evaluation("random", games=[Rules(blocks=[5], target=3)], number=2).done
     assert [(task.points, task.decisions) for task in done] == [(0.0, ()), (1.0, ())]
 
@@ -480,13 +480,13 @@ def test_players_and_games_may_be_single_or_named_by_a_mapping() -> None:
     ("player", "problem"),
     [(replies.answer_later, "it is an async function"), (Path, "expected a function")],
 )
-def test_a_wrong_function_is_refused(player: Any, problem: str) -> None:
+def test_wrong_function_is_refused(player: Any, problem: str) -> None:
     with pytest.raises(UnknownPlayerError, match=f"cannot be used: {problem}"):
         evaluate(player, "factor")
 
 
 @pytest.mark.parametrize("jobs", [0, 1.5, True])
-def test_a_wrong_number_of_jobs_is_refused(jobs: Any) -> None:
+def test_wrong_number_of_jobs_is_refused(jobs: Any) -> None:
     with pytest.raises(BatchError, match="jobs: expected a whole number from 1"):
         evaluate("random", "factor", jobs=jobs)
 
@@ -494,7 +494,7 @@ def test_a_wrong_number_of_jobs_is_refused(jobs: Any) -> None:
 # The file -----------------------------------------------------------------------------------------
 
 
-def test_a_line_of_the_file_has_its_task_and_is_read_as_it_was_done(tmp_path: Path) -> None:
+def test_line_of_the_file_has_its_task_and_is_read_as_it_was_done(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     evaluation = run_evaluation(*PLAYERS, out=path)
     with EvaluationJournal(path, evaluation.suite, resume=True) as log:
@@ -525,7 +525,7 @@ def test_a_line_of_the_file_has_its_task_and_is_read_as_it_was_done(tmp_path: Pa
                 assert (attempt["reason"] is None) == (attempt["problem"] is None)
 
 
-def test_an_empty_answer_and_a_failed_one_have_different_reasons(tmp_path: Path) -> None:
+def test_empty_answer_and_a_failed_one_have_different_reasons(tmp_path: Path) -> None:
     players = [format_script("while read line; do echo; done"), format_script("exit 3")]
     suite, path = make_suite(*players, number=0, positions=1, tries=1), tmp_path / "a.jsonl"
     saved = write_journal(suite, path)
@@ -535,7 +535,7 @@ def test_an_empty_answer_and_a_failed_one_have_different_reasons(tmp_path: Path)
 
 
 @pytest.mark.parametrize("games", [["factor", "draft(target=21)"], []])
-def test_a_file_has_all_settings_that_resuming_needs(games: list[str], tmp_path: Path) -> None:
+def test_file_has_all_settings_that_resuming_needs(games: list[str], tmp_path: Path) -> None:
     counts: dict[str, Any] = {"variants": 3, "tries": 2, "positions": 90, "seed": 4}
     suite = make_suite("random", "gentle", games=games, legal=False, against="easy", **counts)
     with EvaluationJournal(tmp_path / "a.jsonl", suite):
@@ -598,7 +598,7 @@ def has_ended(pid: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "call"), [(1, 13), (2, 7)])
-def test_a_killed_evaluation_leaves_no_process_and_is_resumed_to_the_same_file(
+def test_killed_evaluation_leaves_no_process_and_is_resumed_to_the_same_file(
     jobs: int, call: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(replies.COUNT, str(tmp_path / "needed"))
@@ -615,15 +615,12 @@ def test_a_killed_evaluation_leaves_no_process_and_is_resumed_to_the_same_file(
         assert needed + 1 <= asked <= needed + 5
 
 
-def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_python(code: str, folder: Path) -> CommandResult:
     (folder / "script.py").write_text(code)
-    call = [sys.executable, "script.py"]
-    return subprocess.run(
-        call, cwd=folder, capture_output=True, text=True, timeout=SLOW, check=False
-    )
+    return run_process(sys.executable, "script.py", cwd=folder)
 
 
-def test_a_script_without_its_guard_is_told_to_add_it(tmp_path: Path) -> None:
+def test_script_without_its_guard_is_told_to_add_it(tmp_path: Path) -> None:
     done = run_python(
         "from number_tower.studies.evaluation import evaluate\n"
         "evaluate('random', 'factor', number=4, positions=0, jobs=2)\n",
@@ -652,7 +649,7 @@ def test_workers_import_a_function_from_the_current_folder(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("answer", ["hello" + " " * 200_000, " " * 200_000, "[9]" + "x" * 200_000])
-def test_an_answer_of_any_length_can_be_resumed(answer: str, tmp_path: Path) -> None:
+def test_answer_of_any_length_can_be_resumed(answer: str, tmp_path: Path) -> None:
     file = tmp_path / "eval.jsonl"
     run = partial(
         evaluate, {"long": lambda _: answer}, ["draft"], number=2, positions=2, tries=1, out=file
@@ -662,7 +659,7 @@ def test_an_answer_of_any_length_can_be_resumed(answer: str, tmp_path: Path) -> 
     assert file.read_bytes() == before
 
 
-def test_a_finished_evaluation_is_read_without_its_players(tmp_path: Path) -> None:
+def test_finished_evaluation_is_read_without_its_players(tmp_path: Path) -> None:
     file = tmp_path / "eval.jsonl"
     evaluate({"gone:away": replies.place_largest}, ["draft"], number=2, positions=2, out=file)
     before = file.read_bytes()

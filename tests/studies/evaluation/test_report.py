@@ -35,7 +35,7 @@ from number_tower.terminal.cli.commands import eval as eval_command
 from number_tower.terminal.cli.main import create_parser
 from support import replies
 from support.clocks import SLOW, wait_until
-from support.command import ROOT, TOWER, plain_environment, run_tower
+from support.command import ROOT, TOWER, plain_environment, run_tower, write_script
 from support.report_pages import Page, assert_is_accessible, assert_loads_nothing
 
 HOSTILE = (
@@ -102,18 +102,18 @@ def rename(done: CompletedTask, player: str) -> CompletedTask:
 # The report ---------------------------------------------------------------------------------------
 
 
-def test_the_order_of_tasks_does_not_matter(small: Evaluation, files: dict[str, str]) -> None:
+def test_order_of_tasks_does_not_matter(small: Evaluation, files: dict[str, str]) -> None:
     assert set(files) == {"report.md", "report.html", "regret.svg", "results.svg", "plies.svg"}
     shuffled = Random(2).sample(small.done, len(small.done))  # noqa: S311 - play, not secrets
     assert build_report(compute_scores(small.suite, shuffled), COMMAND) == files
 
 
-def test_a_report_explains_its_figures(text: str, snapshot: SnapshotAssertion) -> None:
+def test_report_explains_its_figures(text: str, snapshot: SnapshotAssertion) -> None:
     assert text.replace(f"Number Tower {__version__}", "Number Tower VERSION") == snapshot
     assert str(ROOT) not in text
 
 
-def test_the_report_of_one_player_at_named_games_is_shorter(snapshot: SnapshotAssertion) -> None:
+def test_report_of_one_player_at_named_games_is_shorter(snapshot: SnapshotAssertion) -> None:
     games = ["factor", "draft(target=21)"]
     scores = evaluate(["perfect"], games, number=4, positions=4, jobs=1).scores
     text = build_report(scores)["report.md"].replace(f"Number Tower {__version__}", "Number Tower")
@@ -122,7 +122,7 @@ def test_the_report_of_one_player_at_named_games_is_shorter(snapshot: SnapshotAs
 
 
 @pytest.mark.parametrize("name", ["files", "hostile_files"])
-def test_a_page_loads_nothing_and_is_accessible(name: str, request: pytest.FixtureRequest) -> None:
+def test_page_loads_nothing_and_is_accessible(name: str, request: pytest.FixtureRequest) -> None:
     page = request.getfixturevalue(name)["report.html"]
     assert_loads_nothing(page)
     assert_is_accessible(page)
@@ -159,7 +159,7 @@ def test_pictures_are_beside_the_text_that_shows_them(files: dict[str, str]) -> 
     assert all(len(description) > 30 for description, _ in shown)
 
 
-def test_the_command_beside_an_example_confirms_it(text: str) -> None:
+def test_command_beside_an_example_confirms_it(text: str) -> None:
     commands = re.findall(r"`(tower solve '.+?')`", text)
     examples = re.findall(r" ([\d, or]+) would have kept the (win|draw)", text)
     assert len(commands) == 4
@@ -170,7 +170,7 @@ def test_the_command_beside_an_example_confirms_it(text: str) -> None:
         assert set(re.findall(r"\d+", blocks)) == set(best)
 
 
-def test_a_report_says_why_answers_were_illegal_and_what_failed(
+def test_report_says_why_answers_were_illegal_and_what_failed(
     hostile: Scores, hostile_files: dict[str, str]
 ) -> None:
     text = hostile_files["report.md"]
@@ -180,7 +180,7 @@ def test_a_report_says_why_answers_were_illegal_and_what_failed(
     assert f": {failing.reasons['failed']} times; " in text
 
 
-def test_the_table_of_games_shows_players_before_baselines(small: Evaluation) -> None:
+def test_table_of_games_shows_players_before_baselines(small: Evaluation) -> None:
     done = [rename(task, "bot") if task.task.player == "random" else task for task in small.done]
     scores = compute_scores(replace(small.suite, players=("bot", "gentle", "perfect")), done)
     text = build_report(scores)["report.md"].split("Points lost per decision in every game:\n\n")[1]
@@ -225,7 +225,7 @@ def test_players_with_long_names_have_different_labels(small: Evaluation) -> Non
     assert max(map(len, labels)) <= 44
 
 
-def test_an_evaluation_without_decisions_has_a_report() -> None:
+def test_evaluation_without_decisions_has_a_report() -> None:
     empty = suite.Suite(("ann",), (parse_game("factor"),), number=2, position_specs=())
     files = build_report(compute_scores(empty, []))
     assert set(files) == {"report.md", "report.html"}
@@ -236,7 +236,7 @@ def test_an_evaluation_without_decisions_has_a_report() -> None:
 # The command --------------------------------------------------------------------------------------
 
 
-def test_the_documentation_names_every_key_of_the_file(tmp_path: Path) -> None:
+def test_documentation_names_every_key_of_the_file(tmp_path: Path) -> None:
     text = (ROOT / "docs/how-to/evaluate.md").read_text()
     path = tmp_path / "e.jsonl"
     evaluation = evaluate(["random"], ["factor"], number=2, positions=2, jobs=1, out=path)
@@ -248,7 +248,7 @@ def test_the_documentation_names_every_key_of_the_file(tmp_path: Path) -> None:
         assert f"`{key}`" in text
 
 
-def test_the_command_in_a_report_asks_for_the_same() -> None:
+def test_command_in_a_report_asks_for_the_same() -> None:
     calls: list[dict[str, Any]] = [
         {
             "players": ["python3 my_bot.py", "json:dumps", *BASELINES],
@@ -265,7 +265,7 @@ def test_the_command_in_a_report_asks_for_the_same() -> None:
         assert ("--baselines" in command) == ("json:dumps" in settings["players"])
 
 
-def test_the_help_has_the_numbers_that_are_used() -> None:
+def test_help_has_the_numbers_that_are_used() -> None:
     text = (ROOT / "docs/cli.md").read_text()
     for line in (
         f"number of games for each player ({suite.DEFAULT_GAMES})",
@@ -278,7 +278,7 @@ def test_the_help_has_the_numbers_that_are_used() -> None:
         assert line in text
 
 
-def test_a_call_that_stopped_without_an_answer_names_the_call_that_resumes(tmp_path: Path) -> None:
+def test_call_that_stopped_without_an_answer_names_the_call_that_resumes(tmp_path: Path) -> None:
     variables = {replies.COUNT: str(tmp_path / "count")}
     call = shlex.split(
         "eval factor --player support.replies:fail_once --games 2 --positions 6 --jobs 1"
@@ -314,7 +314,7 @@ def test_few_positions_and_failed_answers_are_reported(tmp_path: Path) -> None:
     assert "Nothing is saved; --report FOLDER writes a report with plots." in shown
 
 
-def test_the_summary_fits_on_a_screen(hostile: Scores, snapshot: SnapshotAssertion) -> None:
+def test_summary_fits_on_a_screen(hostile: Scores, snapshot: SnapshotAssertion) -> None:
     text = eval_command.format_summary(hostile, 80)
     assert text == snapshot
     assert max(map(len, text.splitlines())) <= 80
@@ -329,11 +329,8 @@ def test_baselines_are_asked_too_and_no_player_twice(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_finished_tasks_and_the_resumed_report_is_the_same(tmp_path: Path) -> None:
-    bot = tmp_path / "bot.sh"
-    bot.write_text(
-        "#!/bin/sh\nwhile read -r q; do sleep 0.02; q=${q##*\\[}; echo ${q%%[],]*}; done\n"
-    )
-    bot.chmod(0o755)
+    script = "while read -r q; do sleep 0.02; q=${q##*\\[}; echo ${q%%[],]*}; done"
+    write_script(tmp_path / "bot.sh", script)
     call = shlex.split(
         "eval draft --player random --player ./bot.sh --games 20 --positions 10 --report out"
     )
@@ -362,7 +359,7 @@ def test_ctrl_c_keeps_finished_tasks_and_the_resumed_report_is_the_same(tmp_path
         assert (tmp_path / "whole" / file.name).read_bytes() == file.read_bytes()
 
 
-def test_a_missing_player_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_player_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     module = tmp_path / "here.py"
     module.write_text("def answer(question):\n    return question['legal'][0]\n")
@@ -382,7 +379,7 @@ def test_a_missing_player_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # The baselines ------------------------------------------------------------------------------------
 
 
-def test_the_report_of_the_baselines_has_its_command_and_pictures() -> None:
+def test_report_of_the_baselines_has_its_command_and_pictures() -> None:
     """`make eval` writes it; tests/studies/evaluation/test_evaluation.py checks its games."""
     folder = ROOT / "docs/evaluation"
     text = (folder / "report.md").read_text()

@@ -55,7 +55,7 @@ def test_students_quantiles_are_those_of_the_tables(freedom: int, value: float) 
 
 
 @given(CLUSTERS, st.randoms(use_true_random=False))
-def test_an_interval_contains_its_mean_and_is_not_narrower_than_for_independent_values(
+def test_interval_contains_its_mean_and_is_not_narrower_than_for_independent_values(
     clusters: list[list[float]], rng: Random
 ) -> None:
     estimate = estimate_mean(add_up(clusters))
@@ -301,12 +301,12 @@ def test_without_tasks_scores_are_empty() -> None:
     assert "NaN" not in scores.to_json()
 
 
-def test_a_blind_guess_loses_the_mean() -> None:
+def test_blind_guess_loses_the_mean() -> None:
     assert compute_guess_regret(decide(1, DRAWN)) == pytest.approx(1 / 6)
     assert compute_guess_regret(decide(1, None)) == 0
 
 
-def test_the_player_who_lost_least_comes_first_and_pairs_compare_the_same_positions() -> None:
+def test_player_who_lost_least_comes_first_and_pairs_compare_the_same_positions() -> None:
     won, lost = partial(decide, 1, WON), partial(decide, 2, WON)
     tasks = [
         complete(lost(moves=0), index=0),
@@ -321,7 +321,7 @@ def test_the_player_who_lost_least_comes_first_and_pairs_compare_the_same_positi
     assert scores.pairs["ben", "ann"][::3] == (-0.5, 2)
 
 
-def test_the_worst_decisions_are_those_that_lost_most_where_most_was_right() -> None:
+def test_worst_decisions_are_those_that_lost_most_where_most_was_right() -> None:
     easy = {1: 1.0, 2: 1.0, 3: 1.0, 4: 0.0}
     decisions = [
         decide(2, WON, moves=3),
@@ -348,7 +348,7 @@ def evaluation() -> Evaluation:
     )
 
 
-def test_the_order_of_tasks_does_not_matter(evaluation: Evaluation) -> None:
+def test_order_of_tasks_does_not_matter(evaluation: Evaluation) -> None:
     shuffled = Random(1).sample(evaluation.done, len(evaluation.done))  # noqa: S311 - likewise
     assert compute_scores(evaluation.suite, shuffled) == evaluation.scores
 
@@ -380,7 +380,7 @@ def test_perfect_loses_nothing_and_random_as_much_as_a_guess(evaluation: Evaluat
     assert all(part.troubled.mean == part.forfeits.mean == 0 for part in figures.values())
 
 
-def test_the_json_document_has_all_figures(evaluation: Evaluation) -> None:
+def test_json_document_has_all_figures(evaluation: Evaluation) -> None:
     document = json.loads(evaluation.scores.to_json())
     assert [player["player"] for player in document["players"]] == [
         score.player for score in evaluation.scores.players

@@ -33,7 +33,7 @@ def test_only_a_setting_that_ends_its_worker_twice_is_left_out() -> None:
     assert Counter(row.status for row in rows) == {"measured": 24, "crashed": 1}
 
 
-def test_a_sweep_whose_process_was_killed_is_resumed_to_the_same_rows(tmp_path: Path) -> None:
+def test_sweep_whose_process_was_killed_is_resumed_to_the_same_rows(tmp_path: Path) -> None:
     call = ["lab", "climb", "--blocks", "1-5..1-40", "--opening", "none;1-2..1-9", "--jobs", "1"]
     file = tmp_path / "killed.jsonl"
     with subprocess.Popen(

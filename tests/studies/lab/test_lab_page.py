@@ -30,7 +30,7 @@ def assert_figures(line: dict[str, str], measures: Study) -> None:
     assert line["length"] == f"{measures.length:.1f}"
 
 
-def test_the_games_of_the_rulebooks_have_their_figures() -> None:
+def test_games_of_the_rulebooks_have_their_figures() -> None:
     lines = read_table("The games as the rulebooks have them")
     assert [line["game"] for line in lines] == list(catalogue.list_names())
     for line in lines:

@@ -65,7 +65,7 @@ def beats(one: list[float], other: list[float]) -> bool:
 
 
 @given(ROWS, GOAL_SETS)
-def test_the_front_is_what_no_other_setting_beats(rows: list[LabRow], goals: list[str]) -> None:
+def test_front_is_what_no_other_setting_beats(rows: list[LabRow], goals: list[str]) -> None:
     points = {row.index: get_goals(row, goals) for row in rows}
     unbeaten = {
         index
@@ -115,7 +115,7 @@ def test_reach_does_not_count_without_a_target() -> None:
 
 
 @given(ROWS)
-def test_a_guard_leaves_out_what_is_below_its_limit_and_nothing_else(rows: list[LabRow]) -> None:
+def test_guard_leaves_out_what_is_below_its_limit_and_nothing_else(rows: list[LabRow]) -> None:
     ranking = rank_rows(rows)
     listed = {item.row.index for item in ranking.rows}
     for row in rows:
@@ -131,7 +131,7 @@ def test_a_guard_leaves_out_what_is_below_its_limit_and_nothing_else(rows: list[
 
 
 @given(ROWS)
-def test_a_setting_on_the_front_passes_the_guards(rows: list[LabRow]) -> None:
+def test_setting_on_the_front_passes_the_guards(rows: list[LabRow]) -> None:
     ranking = rank_rows(rows)
     passing = [item.row for item in ranking.rows]
     assert {item.row.index for item in ranking.rows if item.on_front} == find_front(passing)
@@ -201,7 +201,7 @@ GUARDED = "expected one of openings, positions, length, fairness, decisions, rea
         (parse_front, "fairness,fun", f"{MIXED}'fun'"),
     ],
 )
-def test_a_mistake_is_refused_with_advice(parse: Any, text: str, problem: str) -> None:
+def test_mistake_is_refused_with_advice(parse: Any, text: str, problem: str) -> None:
     with pytest.raises(RankingError) as refusal:
         parse(text)
     assert str(refusal.value).startswith(problem)

@@ -109,7 +109,7 @@ def test_every_map_has_all_settings(files: dict[str, str], results: LabResults) 
         assert figures.count("-") == 2
 
 
-def test_a_cell_is_in_the_row_and_the_column_of_its_rules(results: LabResults) -> None:
+def test_cell_is_in_the_row_and_the_column_of_its_rules(results: LabResults) -> None:
     page = build_report(results, rank_rows(results.rows), ("blocks", "target", "fit"))[PAGE]
     table = page.partition("<caption>Fairness: fit any</caption>")[2].partition("</table>")[0]
     assert re.findall(r'<th scope="col">([^<]+)', table) == BLOCKS
@@ -124,7 +124,7 @@ def test_a_cell_is_in_the_row_and_the_column_of_its_rules(results: LabResults) -
     assert re.findall(r">([^<]+)</td>", line[1]) == expected
 
 
-def test_the_page_says_what_was_measured_ranked_and_left_out(
+def test_page_says_what_was_measured_ranked_and_left_out(
     files: dict[str, str], results: LabResults, snapshot: SnapshotAssertion
 ) -> None:
     assert list_paragraphs(files[PAGE]) == snapshot
@@ -178,24 +178,24 @@ def test_options_are_preferred_to_a_rule_file() -> None:
     assert make_play_command(make_row(fit="any"), 2).text == "tower play draft-2.toml"
 
 
-def test_a_page_loads_nothing_and_is_accessible(files: dict[str, str]) -> None:
+def test_page_loads_nothing_and_is_accessible(files: dict[str, str]) -> None:
     assert_loads_nothing(files[PAGE])
     assert_is_accessible(files[PAGE])
 
 
-def test_the_same_file_makes_the_same_report(files: dict[str, str], results: LabResults) -> None:
+def test_same_file_makes_the_same_report(files: dict[str, str], results: LabResults) -> None:
     again = make_results([LabRow.from_dict(json.loads(row.to_json())) for row in results.rows])
     ranking = rank_rows(again.rows, limits={"fairness": 0.1})
     assert build_report(again, ranking, folder="report", command="tower lab lab.jsonl") == files
 
 
-def test_the_table_has_every_setting(files: dict[str, str], results: LabResults) -> None:
+def test_table_has_every_setting(files: dict[str, str], results: LabResults) -> None:
     lines = files[TABLE].splitlines()
     assert lines[0] == ",".join(CSV_COLUMNS)
     assert len(lines) == 1 + len(results.rows)
 
 
-def test_a_report_without_axes_or_measures_has_no_maps() -> None:
+def test_report_without_axes_or_measures_has_no_maps() -> None:
     page = build_page([make_row()])
     assert "1. draft" in page
     assert list_maps(page) == {}
@@ -205,7 +205,7 @@ def test_a_report_without_axes_or_measures_has_no_maps() -> None:
     assert list_maps(page) == {}
 
 
-def test_a_sweep_of_one_rule_has_maps_of_one_column() -> None:
+def test_sweep_of_one_rule_has_maps_of_one_column() -> None:
     maps = list_maps(build_page(make_grid("climb", step=[2, 3, 4])))
     assert list(maps) == ["Fairness", "Winner", "Winning first moves", "Depth", "Length"]
     assert len(maps["Fairness"]) == 3
@@ -214,7 +214,7 @@ def test_a_sweep_of_one_rule_has_maps_of_one_column() -> None:
 # Axes ---------------------------------------------------------------------------------------------
 
 
-def test_the_rule_with_the_most_values_goes_down_by_default(results: LabResults) -> None:
+def test_rule_with_the_most_values_goes_down_by_default(results: LabResults) -> None:
     assert choose_axes(results) == ["blocks", "target", "fit"]
     assert choose_axes(results, ("fit", None, None)) == ["fit", "target", "blocks"]
     assert choose_axes(results, ("target", "fit", "blocks")) == ["target", "fit", "blocks"]
@@ -256,7 +256,7 @@ def test_of_very_many_values_those_around_the_best_setting_are_shown() -> None:
 # Stories ------------------------------------------------------------------------------------------
 
 
-def test_a_story_says_what_it_is_like_to_play(snapshot: SnapshotAssertion) -> None:
+def test_story_says_what_it_is_like_to_play(snapshot: SnapshotAssertion) -> None:
     figures = {
         "value": "win",
         "plies": 5,
@@ -285,5 +285,5 @@ def test_a_story_says_what_it_is_like_to_play(snapshot: SnapshotAssertion) -> No
         ({"depth": 7}, "pays off at all 7 steps"),
     ],
 )
-def test_a_story_has_words_for_every_case(figures: dict[str, object], words: str) -> None:
+def test_story_has_words_for_every_case(figures: dict[str, object], words: str) -> None:
     assert words in tell_story(make_row(figures=figures))

@@ -33,7 +33,7 @@ def describe_mistake(path: Path) -> str:
     return str(refusal.value).replace(f"{path.parent}/", "")
 
 
-def test_a_file_is_read_by_index_with_the_rules_that_vary(path: Path, rows: list[LabRow]) -> None:
+def test_file_is_read_by_index_with_the_rules_that_vary(path: Path, rows: list[LabRow]) -> None:
     results = read_results(write_rows(path, rows[::-1]))
     assert [row.to_json() for row in results.rows] == [row.to_json() for row in rows]
     assert results.game == "draft"
@@ -45,7 +45,7 @@ def test_a_file_is_read_by_index_with_the_rules_that_vary(path: Path, rows: list
     assert results.settings["version"] == "0.1.0"
 
 
-def test_a_rule_with_a_single_value_does_not_vary(path: Path) -> None:
+def test_rule_with_a_single_value_does_not_vary(path: Path) -> None:
     results = read_results(write_rows(path, make_grid(blocks=["1-9"], target=[15, 21])))
     assert results.values == {"target": (15, 21)}
 
@@ -61,7 +61,7 @@ def test_rows_without_figures_are_counted(path: Path) -> None:
     assert results.statuses == {"measured": 1, "too large": 1, "crashed": 1}
 
 
-def test_an_unfinished_last_line_is_left_out(path: Path, rows: list[LabRow]) -> None:
+def test_unfinished_last_line_is_left_out(path: Path, rows: list[LabRow]) -> None:
     path.write_text(write_rows(path, rows).read_text()[:-20])
     assert len(read_results(path).rows) == len(rows) - 1
 
@@ -86,19 +86,19 @@ def test_values_are_in_the_order_of_their_numbers_or_as_they_come() -> None:
         (f"{HEADER}\n{TWO_GAMES}\n", "lab.jsonl has rows of several games (draft, race); expected"),
     ],
 )
-def test_a_wrong_file_is_refused_with_a_reason(path: Path, content: str, problem: str) -> None:
+def test_wrong_file_is_refused_with_a_reason(path: Path, content: str, problem: str) -> None:
     path.write_text(content)
     assert describe_mistake(path).startswith(problem)
 
 
-def test_a_changed_row_is_refused_with_its_line_and_key(path: Path, rows: list[LabRow]) -> None:
+def test_changed_row_is_refused_with_its_line_and_key(path: Path, rows: list[LabRow]) -> None:
     text = write_rows(path, rows).read_text()
     path.write_text(text.replace('"status": "measured"', '"status": "guessed"', 1))
     problem = "lab.jsonl, line 2: status: the lab never writes 'guessed'"
     assert describe_mistake(path).startswith(problem)
 
 
-def test_a_file_that_is_missing_or_not_text_is_refused(path: Path) -> None:
+def test_file_that_is_missing_or_not_text_is_refused(path: Path) -> None:
     assert describe_mistake(path).startswith("there is no file lab.jsonl; tower lab GAME --out")
     assert describe_mistake(path.parent).endswith("cannot be read: Is a directory")
     path.write_bytes(b"\x89PNG\xff\xfe")

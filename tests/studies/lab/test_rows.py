@@ -21,16 +21,16 @@ def describe_mistake(**changes: Any) -> str:
 
 
 @pytest.mark.parametrize("status", ["measured", "too large", "crashed"])
-def test_a_row_is_read_as_it_was_written(status: Any) -> None:
+def test_row_is_read_as_it_was_written(status: Any) -> None:
     row = make_row(target=15, status=status)
     assert LabRow.from_dict(json.loads(row.to_json())).to_json() == row.to_json()
 
 
-def test_a_row_knows_its_rules() -> None:
+def test_row_knows_its_rules() -> None:
     assert make_row(blocks="1-7", target=12).make_rules().target == 12
 
 
-def test_a_wrong_row_is_refused_with_the_key_that_is_wrong() -> None:
+def test_wrong_row_is_refused_with_the_key_that_is_wrong() -> None:
     end = "measure the setting again"
     assert describe_mistake(depth=None) == f"depth: the lab never writes None; {end}"
     assert describe_mistake(value="lost") == f"value: the lab never writes 'lost'; {end}"
@@ -41,7 +41,7 @@ def test_a_wrong_row_is_refused_with_the_key_that_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("status", ["measured", "crashed"])
-def test_a_row_of_csv_has_a_cell_for_each_column(status: Any) -> None:
+def test_row_of_csv_has_a_cell_for_each_column(status: Any) -> None:
     row = make_row(target=15, status=status)
     stream = io.StringIO()
     csv.writer(stream).writerows([CSV_COLUMNS, row.to_csv()])

@@ -24,7 +24,7 @@ def rows(space: Space) -> list[LabRow]:
     return list(sweep(space, jobs=1))
 
 
-def test_a_row_has_the_measures_of_its_rules(space: Space, rows: list[LabRow]) -> None:
+def test_row_has_the_measures_of_its_rules(space: Space, rows: list[LabRow]) -> None:
     assert [row.index for row in rows] == list(range(len(space)))
     for row, setting in zip(rows, space, strict=True):
         measures = study(setting.rules)
@@ -37,12 +37,12 @@ def test_a_row_has_the_measures_of_its_rules(space: Space, rows: list[LabRow]) -
         assert LabRow.from_dict(json.loads(row.to_json())) == row
 
 
-def test_a_setting_that_is_too_large_is_a_row_without_measures(space: Space) -> None:
+def test_setting_that_is_too_large_is_a_row_without_measures(space: Space) -> None:
     row = next(sweep(space, jobs=1, limits=StudyLimits(positions=3)))
     assert (row.status, row.value, row.fairness, row.results) == ("too large", None, None, None)
 
 
-def test_the_name_of_a_game_stands_for_its_usual_space() -> None:
+def test_name_of_a_game_stands_for_its_usual_space() -> None:
     assert next(sweep("factor", jobs=1)).game == "factor"
 
 

@@ -33,19 +33,19 @@ def show(folder: Path, options: str) -> str:
     return done.stdout
 
 
-def test_the_best_settings_are_printed(folder: Path, snapshot: SnapshotAssertion) -> None:
+def test_best_settings_are_printed(folder: Path, snapshot: SnapshotAssertion) -> None:
     assert show(folder, "--top 6") == snapshot
     assert show(folder, "--guards length=100") == snapshot(name="no setting passes")
 
 
 @pytest.mark.parametrize("goal", ["depth", "fairness"])
-def test_the_weights_decide_the_order(folder: Path, goal: str) -> None:
+def test_weights_decide_the_order(folder: Path, goal: str) -> None:
     document = json.loads(show(folder, f"--json --guards none --weights {goal}=1"))
     figures = [row[goal] for row in document["rows"]]
     assert figures == sorted(figures, reverse=True)
 
 
-def test_the_ranking_as_json_has_the_whole_rows(folder: Path) -> None:
+def test_ranking_as_json_has_the_whole_rows(folder: Path) -> None:
     document = json.loads(show(folder, "--json --top 2 --guards none"))
     rows = document.pop("rows")
     assert (
@@ -63,7 +63,7 @@ def test_the_ranking_as_json_has_the_whole_rows(folder: Path) -> None:
     assert {"score", "on_front", "rules", "results", "endings"} <= set(rows[0])
 
 
-def test_the_report_has_the_commands_that_are_printed(folder: Path) -> None:
+def test_report_has_the_commands_that_are_printed(folder: Path) -> None:
     options = "--report out --x fit --weights fairness=1 --guards none --front drama,reach"
     printed = show(folder, options)
     assert printed.endswith("\nThe report is in out: open index.html in a browser.\n")
@@ -77,7 +77,7 @@ def test_the_report_has_the_commands_that_are_printed(folder: Path) -> None:
             assert (folder / command.split()[-1]).is_file()
 
 
-def test_a_page_that_is_not_a_report_is_not_replaced(folder: Path) -> None:
+def test_page_that_is_not_a_report_is_not_replaced(folder: Path) -> None:
     page = folder / "out" / "index.html"
     page.parent.mkdir()
     page.write_text("mine")
@@ -88,3 +88,10 @@ def test_a_page_that_is_not_a_report_is_not_replaced(folder: Path) -> None:
     page.unlink()
     show(folder, "--report out")
     show(folder, "--report out")
+
+
+def test_map_of_a_rule_that_does_not_vary_is_refused(folder: Path) -> None:
+    refused = run_tower("lab", "lab.jsonl", "--report", "out", "--y", "step", cwd=folder)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("tower: lab.jsonl does not vary 'step'")
+    assert not (folder / "out").exists()

@@ -63,12 +63,12 @@ RANGE = "expected a range upwards of at most 1,000,000 values"
         ({"target": "1..2000", "blocks": "1-1..1-2000"}, "4,000,000 combinations .* --sample"),
     ],
 )
-def test_a_wrong_axis_is_refused_with_a_reason(axes: dict[str, object], message: str) -> None:
+def test_wrong_axis_is_refused_with_a_reason(axes: dict[str, object], message: str) -> None:
     with pytest.raises(SpaceError, match=message):
         make_space("draft", axes)
 
 
-def test_a_grid_has_every_combination_that_is_a_game() -> None:
+def test_grid_has_every_combination_that_is_a_game() -> None:
     space = make_space(
         "climb", {"blocks": "1-3..1-5", "opening": ["none", "1-4", [2, 3]], "step": range(1, 3)}
     )
@@ -89,7 +89,7 @@ def test_blocks_can_be_given_as_numbers() -> None:
     assert len(make_space("race", {"blocks": [1, 2, 3]})) == 1
 
 
-def test_a_rule_file_and_plain_rules_have_spaces_too(tmp_path: Path) -> None:
+def test_rule_file_and_plain_rules_have_spaces_too(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[rules]\nblocks = "1-6"\nfit = "related"\n')
     assert make_space(file, {"blocks": "1-4..1-6"}).game == str(file)
@@ -104,7 +104,7 @@ def test_every_game_has_a_usual_space_with_its_own_setting_in_it(name: str) -> N
 
 
 @given(st.integers(1, 60), st.integers(0, 5))
-def test_a_sample_has_no_repetition_and_follows_from_the_seed(sample: int, seed: int) -> None:
+def test_sample_has_no_repetition_and_follows_from_the_seed(sample: int, seed: int) -> None:
     axes = {"blocks": "1-3..1-12", "target": "5..20", "opening": "none;1-10"}
     settings, again = (
         [setting.options for setting in make_space("draft", axes, sample=sample, seed=seed)]
@@ -114,12 +114,12 @@ def test_a_sample_has_no_repetition_and_follows_from_the_seed(sample: int, seed:
     assert settings == again
 
 
-def test_a_huge_space_can_be_sampled() -> None:
+def test_huge_space_can_be_sampled() -> None:
     axes = {"blocks": "1-5..1-60", "target": "1..100000", "step": "none", "supply": "own,shared"}
     assert len(make_space("race", axes, sample=100)) == 100
 
 
-def test_a_sample_of_more_than_there_is_has_everything() -> None:
+def test_sample_of_more_than_there_is_has_everything() -> None:
     whole = make_space("draft", {"target": "5..9"})
     drawn = make_space("draft", {"target": "5..9"}, sample=50)
     assert {setting.rules for setting in drawn} == {setting.rules for setting in whole}
@@ -146,7 +146,7 @@ def any_axes(draw: st.DrawFn) -> dict[str, Sequence[Any]]:
 
 
 @given(st.sampled_from(NAMES), any_axes())
-def test_the_settings_are_exactly_the_valid_rules_among_all_combinations(
+def test_settings_are_exactly_the_valid_rules_among_all_combinations(
     name: str, axes: dict[str, Sequence[Any]]
 ) -> None:
     base, expected = nt.rules(name), []

@@ -42,7 +42,7 @@ def assert_equal_games(exact: Study, plain: PlainStudy) -> None:
 
 @settings(max_examples=examples(300))
 @given(SMALL)
-def test_the_games_of_every_pair_are_those_of_a_brute_force_expectation(rules: Rules) -> None:
+def test_games_of_every_pair_are_those_of_a_brute_force_expectation(rules: Rules) -> None:
     assert_equal_games(study(rules, compiled=False), PlainStudy(rules))
 
 
@@ -110,7 +110,7 @@ def test_measures_follow_from_the_games_of_equal_players_by_their_formulas(rules
 
 
 @given(any_rules(most_blocks=6, largest=12, highest=24))
-def test_a_player_who_sees_everything_gets_the_value_at_least(rules: Rules) -> None:
+def test_player_who_sees_everything_gets_the_value_at_least(rules: Rules) -> None:
     exact = study(rules)
     value = {"win": 1.0, "draw": 0.5, "loss": 0.0}[exact.value]
     for sight in SIGHTS:
@@ -126,7 +126,7 @@ def test_a_player_who_sees_everything_gets_the_value_at_least(rules: Rules) -> N
         ("climb", {"opening": range(1, 7)}, 1.00, 7),
     ],
 )
-def test_the_figures_of_the_prototype_are_reproduced(
+def test_figures_of_the_prototype_are_reproduced(
     game: str, options: dict[str, object], fairness: float, depth: int
 ) -> None:
     exact = study(nt.rules(game, **options))
@@ -154,14 +154,14 @@ def test_played_games_agree_with_the_expected_ones(name: str) -> None:
         assert abs(length - expected.length) < 5 * exact.longest / 2 / sqrt(number)
 
 
-def test_a_rule_file_is_measured_like_a_game(tmp_path: Path) -> None:
+def test_rule_file_is_measured_like_a_game(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[rules]\nblocks = "1-6"\nfit = "related"\n')
     assert study(file) == study(str(file)) == study(Rules(blocks=range(1, 7), fit="related"))
     assert study("factor") == study(nt.rules("factor"))
 
 
-def test_a_game_that_is_over_before_it_begins_is_lost_by_the_first_player() -> None:
+def test_game_that_is_over_before_it_begins_is_lost_by_the_first_player() -> None:
     exact = study(Rules(blocks=[5], target=3))
     assert (exact.value, exact.plies, exact.openings) == ("loss", 0, 0)
     assert (exact.positions, exact.length, exact.reach) == (0, 0, 0)
@@ -202,7 +202,7 @@ def test_far_too_large_rules_are_refused_at_once(options: dict[str, object]) -> 
 
 
 @given(st.sampled_from(NAMES), st.integers(1, 400))
-def test_a_limit_of_positions_never_changes_a_result(name: str, limit: int) -> None:
+def test_limit_of_positions_never_changes_a_result(name: str, limit: int) -> None:
     try:
         exact = study(name, positions=limit, compiled=False)
     except NotMeasuredError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from argcomplete.finders import CompletionFinder
 
 from number_tower.engine import catalogue
-from support.clocks import SLOW
-from support.command import plain_environment, run_tower
+from support.command import ROOT, run_process, run_tower
 
 VARIABLES = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n"}
 
@@ -38,11 +36,9 @@ def complete(line: str, folder: Path) -> set[str]:
 
 
 def test_shell_gets_the_words_through_its_own_protocol() -> None:
-    environment = plain_environment(**VARIABLES, COMP_LINE="tower pl", COMP_POINT="8")
-    done = subprocess.run(
-        ["bash", "-c", "tower 8>&1 9>&2 >/dev/null 2>&1"],
-        capture_output=True, text=True, env=environment, timeout=SLOW, check=True,
-    )  # fmt: skip
+    line = {"COMP_LINE": "tower pl", "COMP_POINT": "8"}
+    call = ("bash", "-c", "tower 8>&1 9>&2 >/dev/null 2>&1")
+    done = run_process(*call, cwd=ROOT, **VARIABLES, **line)
     assert done.stdout.strip() == "play"
 
 
@@ -98,7 +94,4 @@ def test_script_of_a_shell_names_the_command(shell: str) -> None:
 
 def test_bash_accepts_its_script() -> None:
     script = run_tower("completion", "bash").stdout
-    done = subprocess.run(
-        ["bash", "-c", script + "\ncomplete -p tower"], capture_output=True, text=True, check=True
-    )
-    assert "tower" in done.stdout
+    assert "tower" in run_process("bash", "-c", script + "\ncomplete -p tower").stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from pathlib import Path
 
@@ -99,71 +98,7 @@ def test_mistake_in_the_environment_names_the_variable(monkeypatch: pytest.Monke
         load_config()
 
 
-def test_command_shows_every_setting_and_its_source(
-    file: Path, tower: Tower, snapshot: SnapshotAssertion
-) -> None:
-    file.write_text('level = "easy"\n')
-    done = tower("config", NUMBER_TOWER_NAME="Ben")
-    assert done.stdout.replace(str(file), "config.toml") == snapshot
-    assert "level" not in tower("config", "name").stdout.split("Change one")[0]
-
-
-def test_command_changes_one_setting_and_leaves_the_others(file: Path, tower: Tower) -> None:
-    file.write_text('level = "easy" # for now\nname = "Ann"')
-    for key, value in (("level", "fair"), ("name", 'An"n\\a'), ("app", "yes")):
-        done = tower("config", key, value)
-        assert (done.returncode, done.stderr) == (0, "")
-    assert file.read_text() == 'level = "fair"\nname = "An\\"n\\\\a"\napp = true\n'
-    assert load_config() == Config('An"n\\a', "fair", app=True)
-    assert tower("config", "level", "--unset").stdout == f"Removed level in {file}.\n"
-    assert load_config().level is None
-
-
-def test_command_creates_the_file_and_makes_a_path_absolute(tmp_path: Path) -> None:
-    file = tmp_path / "new" / "config.toml"
-    tower = partial(run_tower, NUMBER_TOWER_CONFIG=str(file))
-    tower("config", "database", "games.db", cwd=tmp_path)
-    assert file.read_text() == f'database = "{tmp_path}/games.db"\n'
-    assert str(tmp_path / "games.db") in tower("db", NUMBER_TOWER_DB="").stdout
-
-
-def test_command_mends_a_file_with_mistakes(file: Path, tower: Tower) -> None:
-    file.write_text('level = "eazy"\ncolors = true\n')
-    tower("config", "level", "easy")
-    assert file.read_text() == 'level = "easy"\n'
-
-
-@pytest.mark.parametrize("call", ["levle", "level hard", "--unset", "level easy --unset"])
-def test_wrong_call_changes_nothing(
-    file: Path, tower: Tower, call: str, snapshot: SnapshotAssertion
-) -> None:
-    done = tower("config", *call.split())
-    assert done.returncode == 2
-    assert done.stderr == snapshot
-    assert not file.exists()
-
-
 # What the settings change -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("call", "line"),
-    [
-        ("play draft", "'draft(names=Ann,Gentle):9' --vs gentle --seed 3"),
-        ("draft easy", "'draft(names=Ann,Easy):9' --vs easy --seed 3"),
-        ("play draft people", "draft:9"),
-        ("play draft --names Bea", "'draft(names=Bea,Gentle):9' --vs gentle --seed 3"),
-        # Two names are two people.
-        ("play draft --names Bea,Cem", "'draft(names=Bea,Cem):9'"),
-    ],
-)
-def test_level_and_name_of_the_settings_are_used_unless_the_call_has_others(
-    file: Path, tower: Tower, call: str, line: str
-) -> None:
-    file.write_text('name = "Ann"\nlevel = "gentle"\n')
-    output = tower(*call.split(), "--seed", "3", typed="9\nquit\n").stdout
-    moves = re.sub(r":9,\d", ":9", output)
-    assert moves.endswith(f"Resume it with: tower resume {line}\n")
 
 
 def test_database_of_the_settings_is_used_unless_the_call_names_another(

@@ -7,12 +7,12 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Rules, Table, rules
 from number_tower.engine import catalogue, record
@@ -24,41 +24,51 @@ from number_tower.terminal.cli.main import SUMMARIES, create_parser
 from number_tower.terminal.cli.terminal import Terminal
 from number_tower.terminal.session.game import GameSession
 from number_tower.words.voice import Message
-from support import command as sessions
-from support.clocks import SLOW
-from support.command import GOLDEN, ROOT, TOWER, plain_environment, run_tower
+from support.command import (
+    GOLDEN,
+    LOST,
+    ROOT,
+    SESSIONS,
+    TOWER,
+    list_sessions,
+    plain_environment,
+    play_lost_games,
+    play_session,
+    run_process,
+    run_tower,
+)
 from support.strategies import any_rules
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_dialogue_of_a_game_and_its_replay_are_as_recorded(name: str) -> None:
-    typed, told = ((GOLDEN / f"{name}.{ending}").read_text() for ending in ("moves", "txt"))
+    typed, shown = ((GOLDEN / f"{name}.{ending}").read_text() for ending in ("moves", "txt"))
     replay = run_tower("review", "--replay", f"{name}:{','.join(typed.split())}")
     for done in (run_tower("play", name, typed=typed), replay):
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == told
+        assert done.stdout == shown
 
 
-@pytest.mark.parametrize("name", sessions.list_sessions())
+@pytest.mark.parametrize("name", list_sessions())
 def test_session_goes_as_recorded(name: str) -> None:
-    answers = (sessions.SESSIONS / f"{name}.out").read_text(encoding="utf-8")
-    assert sessions.play_session(name) == answers
+    answers = (SESSIONS / f"{name}.out").read_text(encoding="utf-8")
+    assert play_session(name) == answers
 
 
 def test_every_recording_has_its_session() -> None:
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(catalogue.list_names())
-    assert {path.stem for path in sessions.SESSIONS.glob("*.out")} == set(sessions.list_sessions())
+    assert {path.stem for path in SESSIONS.glob("*.out")} == set(list_sessions())
 
 
 @pytest.mark.parametrize("game", catalogue.list_names())
-def test_game_lost_against_every_level_is_told_as_recorded(game: str) -> None:
-    told = sessions.play_lost_games(game)
-    assert told == (sessions.LOST / f"{game}.out").read_text(encoding="utf-8")
-    assert re.findall(r"--vs (\w+)", told) == list(LEVELS)
-    endings = re.findall(r"^.*wins: .*$", told, re.MULTILINE)
+def test_game_lost_against_every_level_is_as_recorded(game: str) -> None:
+    shown = play_lost_games(game)
+    assert shown == (LOST / f"{game}.out").read_text(encoding="utf-8")
+    assert re.findall(r"--vs (\w+)", shown) == list(LEVELS)
+    endings = re.findall(r"^.*wins: .*$", shown, re.MULTILINE)
     assert len(endings) == len(LEVELS)
     assert all(ending.endswith("You lost this one.") for ending in endings)
-    assert "Congratulations" not in told
+    assert "Congratulations" not in shown
 
 
 @pytest.mark.parametrize(
@@ -108,12 +118,8 @@ def test_information_is_printed_with_exit_code_0(call: str) -> None:
 # As a process -------------------------------------------------------------------------------------
 
 
-def run_in_shell(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in which `tower` is the command, and the input is empty."""
-    return subprocess.run(
-        ["bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        env=plain_environment(**environment), timeout=SLOW, check=False, cwd=ROOT,
-    )  # fmt: skip
+run_in_shell = partial(run_process, "bash", "-c")
+"""Run a script in which `tower` is the command, and the input is empty."""
 
 
 def test_closed_pipe_ends_the_command_silently() -> None:
@@ -212,36 +218,6 @@ def test_coin_toss_is_repeated_by_its_seed() -> None:
     assert len({*outputs}) == 2
 
 
-def test_game_of_a_rule_file_is_listed_played_replayed_and_chosen(
-    tmp_path: Path, snapshot: SnapshotAssertion
-) -> None:
-    (tmp_path / "stairs.toml").write_text(
-        'title = "Stairs"\nsummary = "Up we go."\n[rules]\nblocks = "1-6"\n'
-        'towers = "own"\nfit = "ascending"\n'
-        'target = 9\nstuck = "skips"\n[voice]\nplaced = "Up to {height}!"\n'
-    )
-    for call, typed in (
-        ("games stairs.toml", ""),
-        ("play stairs.toml --names Ann,Ben", "3\n4\n1\n6\n"),
-        ("review --replay stairs.toml:3,4,6", ""),
-        ("", "stairs.toml\n3\n4\n6\n"),
-    ):
-        done = run_tower(*call.split(), typed=typed, cwd=tmp_path)
-        assert done.returncode == 0
-        assert done.stdout == snapshot
-
-
-def test_wrong_rule_file_is_refused_at_the_welcome_and_the_question_repeated(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "bad.toml").write_text("[rules]\nfit = 'round'\n")
-    (tmp_path / "worse.toml").write_text("[rules]\n[voice]\nstart = '{player.__class__}'\n")
-    done = run_tower(typed="bad.toml\nworse.toml\nquit\n", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "bad.toml: rules.fit: expected one of any" in done.stdout
-    assert "worse.toml: voice.start: unknown field {player.__class__}" in done.stdout
-
-
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_call_is_parsed_with_only_the_module_of_its_command(name: str) -> None:
     call = [name, *{"forget": ["1"], "arena": ["draft", "--players", "a,b"]}.get(name, ["x"])]
@@ -252,7 +228,7 @@ def test_call_is_parsed_with_only_the_module_of_its_command(name: str) -> None:
     assert create_parser([name]).parse_args(call) == create_parser().parse_args(call)
 
 
-def test_move_is_saved_before_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_move_is_saved_before_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
 
     class WatchedTerminal(Terminal):

@@ -1,4 +1,4 @@
-"""A match is decided when nothing can change it, told in its games' words, and survives leaving."""
+"""A match: its score, its end, its words, and what is stored of it, whatever happens."""
 
 from __future__ import annotations
 
@@ -143,28 +143,8 @@ def test_half_points_are_shown_as_fractions(score: tuple[float, float], shown: s
     book = catalogue.parse_rulebook(
         b'[rules]\n[voice]\nmatch_score = "{score_1}:{score_2}"', "mine", "mine.toml"
     )
-    told = Voice(book).tell_match("score", Table(Game(book.rules)), MatchStanding(1, 3, score))
-    assert told.text == f"{shown}\n"
-
-
-def test_match_is_told_in_the_words_of_a_rule_file(tmp_path: Path) -> None:
-    words = (
-        'match_start = "<first to more than half of {best_of}>"\n'
-        'match_game = "<round {number}, {player} leads>"\n'
-        'match_score = "<{player_1} {score_1}:{score_2} {player_2}>"\n'
-        'match_won = "<{winner} beats {loser} by {winner_score} to {loser_score}>"\n'
-    )
-    (tmp_path / "mine.toml").write_text(f'[rules]\nblocks = "1-2"\ntarget = 1\n[voice]\n{words}')
-    call = "match mine.toml --best-of 2 --names Ann,Ben --first 2"
-    done = run_tower(*call.split(), typed="1\n", cwd=tmp_path)
-    assert [line for line in done.stdout.splitlines() if line.startswith("<")] == [
-        "<first to more than half of 2>",
-        "<round 1, Ben leads>",
-        "<Ann 0:1 Ben>",
-        "<round 2, Ann leads>",
-    ]
-    done = run_tower("match", "mine.toml", "--best-of", "1", typed="1\n", cwd=tmp_path)
-    assert done.stdout.endswith("<Player 1 1:0 Player 2>\n<Player 1 beats Player 2 by 1 to 0>\n")
+    sentence = Voice(book).tell_match("score", Table(Game(book.rules)), MatchStanding(1, 3, score))
+    assert sentence.text == f"{shown}\n"
 
 
 @pytest.mark.parametrize(
@@ -212,18 +192,6 @@ def test_players_keep_one_pair_of_names_in_all_games(
         assert (series.names or Voice(game.book).players) == names
 
 
-def test_match_without_a_database_offers_only_its_game(tower: Tower, db: Path) -> None:
-    call = "match draft --vs easy --seed 4 --no-save"
-    left = tower(*call.split(), typed="9\nquit\n")
-    assert left.returncode == 0
-    assert "only this game of it: tower resume 'draft(" in left.stdout
-    assert "--vs easy --seed 4" in left.stdout
-    between = run_tower("match", "draft", typed=FIRST_WINS)
-    assert between.returncode == 1
-    assert between.stderr.endswith("it cannot be resumed.\n")
-    assert not db.exists()
-
-
 # In the database ----------------------------------------------------------------------------------
 
 
@@ -258,59 +226,6 @@ def test_match_is_saved_from_its_first_move_to_its_end(tower: Tower, db: Path) -
     assert matches.get_match(store, 1).series.match == Match(3, 0, (0, None, 0))
 
 
-def test_resumed_match_tells_the_score_and_the_game_so_far(
-    tower: Tower, snapshot: SnapshotAssertion
-) -> None:
-    left = tower("match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS + "9\nquit\n")
-    assert left.stdout.endswith("tower resume m1\n")
-    again = tower("resume")
-    assert again.stdout + again.stderr == snapshot
-    for ref in ("m1", "M1", "2"):
-        assert tower("resume", ref).stdout == again.stdout
-
-
-def test_match_left_between_two_games_continues_with_the_next(
-    tower: Tower, snapshot: SnapshotAssertion
-) -> None:
-    tower("play", "race", typed="1\n")
-    left = tower("match", "draft,summit", typed=FIRST_WINS)
-    assert left.stderr.endswith("Resume it with: tower resume m1\n")
-    assert tower("resume", typed="5\n6\n9\n").stdout == snapshot
-    # The match is over, so the game of race is the last unfinished one.
-    assert tower("resume").stderr.endswith("Resume it with: tower resume 1\n")
-
-
-def test_resume_takes_what_was_left_last(tower: Tower) -> None:
-    tower("match", "draft", typed=FIRST_WINS)
-    tower("play", "race", typed="1\n")
-    assert tower("resume").stderr.endswith("tower resume 2\n")
-    tower("resume", "m1", typed="9\n")
-    assert tower("resume").stderr.endswith("tower resume m1\n")
-
-
-def test_match_that_is_over_or_unknown_cannot_be_resumed(
-    tower: Tower, snapshot: SnapshotAssertion
-) -> None:
-    tower("match", "draft", "--best-of", "1", typed=FIRST_WINS)
-    over = tower("resume", "m1")
-    assert over.returncode == 0
-    assert over.stdout == snapshot
-    assert "This game is over" in tower("resume", "1").stdout
-    unknown = tower("resume", "m7")
-    assert (unknown.returncode, "there is no match m7" in unknown.stderr) == (2, True)
-    assert tower("resume").returncode == 2
-
-
-def test_match_is_not_recorded_in_a_file_nor_reviewed(tower: Tower, tmp_path: Path) -> None:
-    tower("match", "draft", typed="9\n")
-    for call, problem in (
-        (("resume", "m1", "--record", str(tmp_path / "game.json")), "--record is for one game"),
-        (("review", "m1"), "m1 is a match; expected one of its games"),
-    ):
-        done = tower(*call)
-        assert (done.returncode, problem in done.stderr) == (2, True)
-
-
 def test_opponent_plays_on_by_the_same_seed(tmp_path: Path) -> None:
     call = [
         "match",
@@ -337,28 +252,6 @@ def test_opponent_plays_on_by_the_same_seed(tmp_path: Path) -> None:
     assert [game.seats for game in games_in_parts] == [
         Seats(("easy", None), seed) for seed in range(11, 11 + len(games_in_parts))
     ]
-
-
-def test_program_is_never_started_from_the_database(tower: Tower, tmp_path: Path) -> None:
-    bot = tmp_path / "bot.sh"
-    bot.write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'\nwhile read -r line; do echo 8; done\n")
-    bot.chmod(0o755)
-    left = tower("match", "draft", "--vs", str(bot), "--seed", "3", typed="9\nquit\n")
-    assert f"tower resume m1 --vs {bot} --seed 3\n" in left.stdout
-    (tmp_path / "started").unlink()
-    again = tower("resume", typed="quit\n")
-    assert f"(To continue against the program, add: --vs {bot})" in again.stdout
-    assert not (tmp_path / "started").exists()
-
-
-def test_match_goes_on_after_its_rule_file_was_deleted(tower: Tower, tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text('[rules]\nblocks = "1-2"\ntarget = 1\n[voice]\nplaced = "Mine!"\n')
-    tower("match", "draft,mine.toml", typed=FIRST_WINS, cwd=tmp_path)
-    path.unlink()
-    done = tower("resume", typed="1\n", cwd=tmp_path)
-    assert "Mine!\n" in done.stdout
-    assert done.stdout.endswith("The match is drawn.\n")
 
 
 # Failures -----------------------------------------------------------------------------------------
@@ -474,7 +367,7 @@ def test_match_killed_at_any_moment_has_stored_every_move_it_told_and_is_resumed
 
 
 def format_question(left: int) -> str:
-    """Return the question that is asked when so many of the smallest blocks are left."""
+    """Return the question that is asked when only the smallest blocks are left."""
     return (
         f"Blocks: {', '.join(map(str, range(1, left + 1)))}\n"
         "Enter the block number you wish to place: "
@@ -514,12 +407,12 @@ def test_game_that_could_not_be_stored_is_stored_with_the_next(
     monkeypatch: pytest.MonkeyPatch, tower: Tower, db: Path
 ) -> None:
     def fail_twice(
-        store: Store, known: StoredGame, table: Table, *args: Any, **options: Any
+        store: Store, stored: StoredGame, table: Table, *args: Any, **options: Any
     ) -> Any:
         if len(table.game.moves) == 3 and len(failed) < 2:
             failed.append(table)
             raise StoreError("the database cannot be used: it is a test")
-        return save(store, known, table, *args, **options)
+        return save(store, stored, table, *args, **options)
 
     failed: list[Table] = []
     save = Store.save
@@ -529,14 +422,6 @@ def test_game_that_could_not_be_stored_is_stored_with_the_next(
     assert done.stdout.endswith(f"tower resume m1 --db {db}\n")
     assert len(failed) == 2
     assert load_moves(db) == [(9, 8, 6), (9,)]
-
-
-def test_match_with_an_unusable_database_goes_on_in_memory(tower: Tower, db: Path) -> None:
-    db.mkdir()
-    done = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n")
-    assert done.returncode == 0
-    assert "Player 1: 1, Player 2: 0" in done.stdout
-    assert "you can resume only this game of it: tower resume 'draft(first=2):9'" in done.stdout
 
 
 def test_match_deleted_meanwhile_is_played_to_its_end(

@@ -8,7 +8,7 @@ import pytest
 
 from number_tower.engine import catalogue, record
 from number_tower.terminal.cli.commands.menu import parse_answer
-from support.command import Tower, run_tower
+from support.command import Tower
 from support.terminal import Terminal
 
 MENU = "Which game? "
@@ -55,11 +55,6 @@ def test_answer_without_a_meaning_is_not_a_call(typed: str) -> None:
     assert parse_answer(typed) is None
 
 
-def test_number_typed_at_the_menu_starts_its_game() -> None:
-    by_number, by_name = (run_tower(typed=f"{answer}\nquit\n").stdout for answer in ("2", "draft"))
-    assert by_number == by_name.replace(f"{MENU}draft\n", f"{MENU}2\n")
-
-
 def test_menu_explains_a_wrong_answer_and_help_shows_the_list() -> None:
     terminal = open_menu()
     assert LISTED in terminal.seen
@@ -102,13 +97,6 @@ def test_command_without_a_game_asks_which(command: str, until: str) -> None:
     terminal.quit_game()
 
 
-def test_opponent_may_follow_the_game() -> None:
-    calls = ["play draft --vs gentle", "draft gentle", "play draft gentle"]
-    outputs = {run_tower(*call.split(), "--seed", "1", typed="9\nquit\n").stdout for call in calls}
-    assert len(outputs) == 1
-    assert "Gentle places" in outputs.pop()
-
-
 # Leaving a game -----------------------------------------------------------------------------------
 
 
@@ -123,13 +111,6 @@ def test_terminal_asks_before_it_resigns_or_quits() -> None:
         terminal.answer(word, f"{question} (y, n) ")
         assert terminal.answer("n", MOVE) == f"n\nEnter the block number you {MOVE}"
     terminal.quit_game()
-
-
-def test_pipe_is_not_asked() -> None:
-    done = run_tower("play", "draft", typed="9\nresign\n")
-    assert "(y, n)" not in done.stdout
-    assert "Again?" not in done.stdout
-    assert done.returncode == 0
 
 
 # After a game -------------------------------------------------------------------------------------
@@ -185,25 +166,6 @@ def test_game_of_two_people_is_not_undone_after_its_end(tmp_path: Path) -> None:
 def test_end_of_the_input_ends_the_command_after_a_game(lost_game: Terminal) -> None:
     lost_game.type("\x04")
     assert lost_game.end() == 0
-
-
-def test_review_and_replay_take_the_last_game(tower: Tower) -> None:
-    for call in (("review",), ("review", "--replay")):
-        assert "there is no game" in tower(*call).stderr
-    tower("play", "race", typed="7\nquit\n")
-    tower("play", "draft", "--names", "Ann,Ben", typed="9\n8\n6\n")
-    for call in (("review",), ("review", "--replay")):
-        assert tower(*call).stdout == tower(*call, "2").stdout
-    tower("resume", "1", typed="8\nquit\n")
-    assert tower("review", "--replay").stdout == tower("review", "--replay", "1").stdout
-
-
-def test_page_beyond_the_last_is_refused_with_the_number_of_pages(tower: Tower) -> None:
-    for _ in range(3):
-        tower("play", "race", typed="7\nquit\n")
-    assert tower("history", "--page", "2").stderr == "tower: --page 2: there is only 1 page\n"
-    done = tower("history", "--page", "9", "--count", "1")
-    assert done.stderr == "tower: --page 9: there are only 3 pages\n"
 
 
 # Widths -------------------------------------------------------------------------------------------

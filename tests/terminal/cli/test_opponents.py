@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +11,8 @@ from hypothesis import strategies as st
 import number_tower as nt
 from number_tower import Game, Table, TableError
 from number_tower.engine import record
-from number_tower.players import LEVELS, make_player
-from support.command import EXAMPLES, run_tower
+from number_tower.players import LEVELS
+from support.command import run_tower
 from support.sizes import examples
 from support.strategies import any_game
 from support.terminal import Terminal
@@ -66,16 +64,6 @@ def test_record_does_not_say_which_player_is_a_computer() -> None:
     assert record.from_json(record.to_json(table)).automatic == (False, False)
 
 
-def test_game_against_the_computer_is_recorded(tmp_path: Path) -> None:
-    file = str(tmp_path / "game.json")
-    call = "play draft --vs gentle --seed 3 --record"
-    run_tower(*call.split(), file, typed="9\n6\n")
-    table = record.read(file)
-    assert table.names == ("Player 1", "Gentle")
-    assert table.game.moves[::2] == (9, 6)
-    assert table.outcome == (0, "exact")
-
-
 def test_terminal_introduces_the_commands_to_the_person_in_seat_2() -> None:
     terminal = Terminal("play", "race", "--vs", "gentle", "--seat", "2", "--seed", "1")
     terminal.until("Your turn.")
@@ -97,30 +85,6 @@ def test_levels_are_listed_from_the_weakest_to_the_strongest() -> None:
     output = run_tower("games").stdout
     positions = [output.index(f"  {level} ") for level in LEVELS]
     assert positions == sorted(positions)
-
-
-def test_program_without_a_legal_move_forfeits_with_its_reason(tmp_path: Path) -> None:
-    bot, file = tmp_path / "dunce.py", str(tmp_path / "game.json")
-    bot.write_text("input()\nprint('queen takes pawn')\n")
-    call = ("play", "draft", "--vs", f"{sys.executable} {bot}", "--record", file)
-    done = run_tower(*call, typed="9\n")
-    assert done.returncode == 0
-    assert "it answered 'queen takes pawn', which is not a whole number" in done.stdout
-    assert done.stdout.endswith("You win: dunce forfeits the game.\n")
-    assert record.read(file).outcome == (0, "forfeit")
-
-
-def test_two_programs_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    programs = []
-    for folder in ("a", "b"):
-        bot = tmp_path / folder / "bot.py"
-        bot.parent.mkdir()
-        bot.write_text((EXAMPLES / "bot.py").read_text())
-        programs.append(f"{sys.executable} {bot}")
-    done = run_tower("play", "race", "--vs", programs[0], "--vs", programs[1])
-    assert "bot 1's turn." in done.stdout
-    assert "bot 2's turn." in done.stdout
-    assert [make_player(program).name for program in programs] == ["bot", "bot"]
 
 
 def test_hint_that_takes_long_is_cancelled_and_the_game_goes_on() -> None:

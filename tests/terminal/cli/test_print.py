@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import partial
 from pathlib import Path
 
@@ -58,33 +57,6 @@ def test_sheet_of_a_rule_file_is_written_to_the_working_folder(
     file.write_text(RULE_FILE)
     assert tower("rules/stairs.toml").stdout.startswith("The sheet is in stairs.html. ")
     assert (tmp_path / "stairs.html").read_text() == draw_sheet(catalogue.load(file))
-
-
-def test_existing_file_is_replaced_only_with_force(tower: Tower, tmp_path: Path) -> None:
-    file = tmp_path / "draft.html"
-    file.write_text("mine")
-    done = tower("draft")
-    assert (done.returncode, file.read_text()) == (2, "mine")
-    assert done.stderr.startswith("tower: draft.html exists already; ")
-    assert tower("draft", "--force").returncode == 0
-    assert file.read_text() == draw_sheet(catalogue.load("draft"))
-
-
-def test_missing_folder_is_named(tower: Tower, tmp_path: Path) -> None:
-    done = tower("draft", "--out", "nowhere/draft.html")
-    folder = f"{tmp_path.resolve()}/nowhere"
-    assert (done.returncode, done.stderr) == (
-        2,
-        f"tower: the sheet cannot be saved to nowhere/draft.html: there is no folder {folder}\n",
-    )
-
-
-def test_too_many_blocks_are_refused_with_the_number_that_fits(tower: Tower) -> None:
-    done = tower("race", "--blocks", "1-500")
-    room = re.search(r"has room for (\d+) blocks for each player; this game has 500\n", done.stderr)
-    assert room is not None
-    assert done.returncode == 2
-    assert tower("race", "--blocks", f"1-{room[1]}").returncode == 0
 
 
 def test_sheet_that_cannot_be_written_whole_leaves_no_file(tmp_path: Path) -> None:

@@ -10,57 +10,15 @@ import pytest
 
 from number_tower.support.text import format_argument, make_printable
 from number_tower.terminal.cli.database import LazyStore
-from support.command import Tower, run_tower
+from support.command import DATA, Tower, run_tower
 from support.stores import open_store
 
 ODD_NAMES = ["\x1b[31mred\u202eback", "a\nb\t\x9b2J", "\udcff\udc80\u200b\x07"]
 """Names of files with escapes, reversed letters, line ends, and bytes that are no text."""
 
 
-CALLS = """
-play draft --db NAME
-play draft --db none --record NAME.json
-play draft --db NAME/in/a/file
-match draft --db NAME
-resume --db NAME
-resume 77 --db NAME
-history --db NAME
-history --db NAME.missing
-stats --db NAME
-export NAME.jsonl --db NAME
-export missing/NAME --db NAME
-import NAME.jsonl --db NAME
-import NAME.missing --db NAME
-forget 77 --db NAME
-forget NAME --db NAME
-db --db NAME
-db --db NAME.missing
-db backup NAME.backup --db NAME
-db backup NAME.backup --db NAME
-db check NAME.backup
-db check --db NAME
-db restore NAME.backup --db NAME
-db restore NAME.missing --db NAME
-db upgrade --db NAME
-db --db mysql://NAME
-db --db postgresql://NAME@127.0.0.1:1/NAME
-db NAME
-review --replay NAME
-review --replay NAME.json
-review NAME.json --svg missing/NAME.svg
-solve NAME
-games NAME.toml
-play NAME.toml
-play draft --db none --record missing/NAME
-play draft --db none --vs ./NAME
-arena draft --players random,gentle --out missing/NAME
-eval draft --player random --out missing/NAME
-serve --db NAME/in/a/file
-serve --host NAME
-NAME
-play draft NAME
-play draft --NAME
-""".strip().split("\n")
+CALLS = (DATA / "calls_with_a_name.txt").read_text().splitlines()
+"""Calls in which NAME stands for such a name."""
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def test_terminal_shows_colour_and_draws_the_towers() -> None:
     plain = ESCAPES.sub("", seen)
     assert re.search(r"\|\[_+9_+\]\[_+6_+\]", plain)
     assert re.search(r"\|\(_+8_+\)·+\|", plain)
-    # Nothing is told by colour alone.
+    # Nothing is shown by colour alone.
     for line in (
         "height 15 of 15",
         "Player 1's Turn:",

@@ -46,8 +46,8 @@ def test_game_is_played_resized_killed_and_resumed(db: Path) -> None:
     terminal.resize(40, 16)
     terminal.until("20 target")
     terminal.resize(120, 40)
-    # The log, which a small terminal has no room for, is shown again.
-    terminal.until("Player A places 7.")
+    # Only a large terminal has room for the title of the game.
+    terminal.until("Number Tower: the summit")
     terminal.type("6")
     terminal.until("Player B places 6.")
     terminal.send_signal(signal.SIGKILL)
@@ -79,19 +79,19 @@ def test_signal_ends_the_app_in_order(name: str, db: Path) -> None:
 LONG = "play summit --blocks 1-24 --target 235 --vs perfect --seat 2 --app"
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("hang_up", [True, False])
 @pytest.mark.parametrize(
     ("call", "text"), [("play race --app", "Player 1's turn"), (LONG, "is thinking")]
 )
 def test_closed_terminal_ends_the_app_without_losing_a_move(
-    db: Path, call: str, text: str, *, told: bool
+    db: Path, call: str, text: str, *, hang_up: bool
 ) -> None:
     terminal = Window(SIZE, *call.split(), NUMBER_TOWER_DB=str(db))
     terminal.until(text)
     if call != LONG:
         terminal.type("5")
         terminal.until("Player 1 places 5.")
-    terminal.close(told=told)
+    terminal.close(hang_up=hang_up)
     terminal.wait()
     assert call == LONG or load_moves(db) == (5,)
 
