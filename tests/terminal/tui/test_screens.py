@@ -323,6 +323,7 @@ def test_text_is_the_same_without_colours(monkeypatch: pytest.MonkeyPatch) -> No
 
     async def look(user: AppUser) -> None:
         await user.press(get_key("draft"), "1", "9", "8", "v")
+        await user.until(lambda: "[6] wins" in user.seen)
         texts.append(user.seen)
         colours.append(user.colours)
 
