@@ -9,20 +9,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import tracemalloc
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
 from statistics import median
 from time import thread_time
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
 from starlette.types import Message, Scope
-
-from number_tower.web.app import make_app
-from support.apps import make_settings
 
 YARDSTICK = "/health/live"
 
@@ -168,25 +165,30 @@ async def _find_least(
     return least
 
 
-@asynccontextmanager
-async def measure_costs(folder: Path) -> AsyncIterator[Meter]:
-    """Run an application that stores its games in a folder."""
-    app = make_app(make_settings(folder))
-    async with app.router.lifespan_context(app):
-        yield Meter(app)
+class Route(NamedTuple):
+    """A route of an application, with the fields of its query that it declares."""
+
+    method: str
+    path: str
+    endpoint: Any
+    query: tuple[str, ...]
 
 
-def list_routes(router: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Give the method and path of every route of an application."""
+def list_routes(router: Any, prefix: str = "") -> Iterator[Route]:
+    """Yield every route of an application for each of its methods."""
     for route in router.routes:
         context = getattr(route, "include_context", None)
         if context is not None:
             yield from list_routes(route.original_router, prefix + context.prefix)
-        elif getattr(route, "methods", None):
-            for method in sorted(route.methods - {"HEAD"}):
-                yield method, prefix + route.path
-        else:
-            yield "GET", f"{prefix}{route.path}/{{path}}"
+            continue
+        path, endpoint = prefix + route.path, getattr(route, "endpoint", None)
+        if endpoint is None:
+            yield Route("GET", f"{path}/{{path}}", type(route.app), ())
+            continue
+        declared = get_flat_params(route.dependant) if hasattr(route, "dependant") else []
+        query = tuple(field.alias for field in declared if isinstance(field.field_info, Query))
+        for method in sorted(route.methods - {"HEAD"}):
+            yield Route(method, path, endpoint, query)
 
 
 TEXTS: dict[str, Callable[[int], str]] = {
@@ -232,6 +234,4 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 
 JSON = ("content-type", "application/json")
-
-
 FORM = ("content-type", "application/x-www-form-urlencoded")
