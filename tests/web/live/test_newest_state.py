@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ from starlette.testclient import TestClient
 from number_tower.rooms.room import Move
 from number_tower.web.app import make_app
 from number_tower.web.live.lobby import BehindError, Lobby
-from number_tower.web.settings import Settings
 from support import apps
 from support.apps import Player, start_linked_game
 from support.clocks import SLOW
@@ -38,19 +38,14 @@ def servers(
 ) -> Iterator[Pair]:
     """Two servers at one database; the second hears no news, as if they were always late."""
     with ExitStack() as stack:
-        database = str(tmp_path_factory.mktemp("seen") / "games.db")
+        settings = apps.make_settings(tmp_path_factory.mktemp("seen"))
         if request.param == "postgresql":
             server, template = (request.getfixturevalue(name) for name in ("server", "template"))
             database = stack.enter_context(fresh(server, template))
-        settings = Settings(
-            make_location(database), limits=False, quiet=True, host_names=("testserver",)
-        )
-        first, second = (
-            stack.enter_context(
-                TestClient(make_app(settings, workers=InstantWorkers()), follow_redirects=False)
-            )
-            for _ in range(2)
-        )
+            settings = replace(settings, place=make_location(database))
+        servers = [make_app(settings, workers=InstantWorkers()) for _ in range(2)]
+        clients = (TestClient(server, follow_redirects=False) for server in servers)
+        first, second = map(stack.enter_context, clients)
         apps.get_parts(second).listener.close()
         yield first, second
 
@@ -96,6 +91,9 @@ def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, p
     assert not SHOWS_MOVE[path](read(at_server(ann, second), path))
     seen = str(ann.place(9).json()["revision"])
     assert SHOWS_MOVE[path](read(at_server(ann, second), path, seen))
+    # A browser that reopens its stream names its last event.
+    reopened = second.get(f"{ann.path}/events?limit=1", headers={"Last-Event-ID": seen})
+    assert read_event(reopened)["moves"] == [9]
 
 
 @pytest.mark.parametrize("page", PAGES[1:])
@@ -107,15 +105,6 @@ def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, 
     before = read_revision(second.get(path, headers=headers).text)
     seen = ann.place(9).json()["revision"]
     assert before < seen <= read_revision(second.get(f"{path}?seen={seen}", headers=headers).text)
-
-
-def test_a_browser_that_reopens_its_stream_names_its_last_event(servers: Pair) -> None:
-    first, second = servers
-    ann, _, _ = start_linked_game(first)
-    at_server(ann, second).get()
-    seen = ann.place(9).json()["revision"]
-    answer = second.get(f"{ann.path}/events?limit=1", headers={"Last-Event-ID": str(seen)})
-    assert read_event(answer)["moves"] == [9]
 
 
 @pytest.mark.parametrize("seen", ["", "1.2", "-1", "x", "3" * 5000])

@@ -11,16 +11,7 @@ import pytest
 from fastapi import HTTPException
 from starlette.testclient import TestClient
 
-from number_tower.terminal.cli.main import main
 from number_tower.web.live.quota import DAY, MAX_ROOMS_PER_DAY, MEASURE_INTERVAL, StorageQuota
-from number_tower.web.settings import (
-    DEFAULT_MAX_DB,
-    SettingError,
-    Settings,
-    format_size,
-    parse_days,
-    parse_size,
-)
 from support import apps
 from support.clocks import Clock
 from support.cookies import Browser
@@ -111,71 +102,3 @@ def test_a_round_of_a_class_counts_its_games(visitor: TestClient) -> None:
     for max_rooms, status in ((1, 429), (2, 303)):
         apps.replace_parts(visitor, quota=StorageQuota(lambda: 0, None, max_rooms))
         assert teacher.ask("POST", f"{page}/start", data={"round": "1"}).status_code == status
-
-
-# Settings -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("500M", 500 * 1024**2), ("2G", 2 * 1024**3), ("1.5g", 3 * 1024**3 // 2),
-        ("4 GiB", DEFAULT_MAX_DB),
-        ("10MB", 10 * 1024**2), ("2048K", 2 * 1024**2), ("1T", 1024**4), ("none", None),
-        ("None", None),
-    ],
-)  # fmt: skip
-def test_a_size_is_parsed(text: str, size: int | None) -> None:
-    assert parse_size(text) == size
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "0", "0M", "-1G", "500", "1K", "G", "4X", "4G4", "1e9G", "nan G", "9" * 99 + "G", "４G"],
-)
-def test_any_other_size_is_refused(text: str) -> None:
-    with pytest.raises(SettingError, match="expected a size of 1M or more, such as 500M or 4G"):
-        parse_size(text)
-
-
-def test_days_are_whole_numbers() -> None:
-    assert [parse_days(text) for text in ("1", "90", "36500")] == [1, 90, 36_500]
-    for wrong in ("0", "-1", "1.5", "", "ten", "36501", "9" * 50):
-        with pytest.raises(SettingError, match="expected a number of days from 1 to 36,500"):
-            parse_days(wrong)
-
-
-@pytest.mark.parametrize(
-    ("options", "values"),
-    [
-        ([], (None, DEFAULT_MAX_DB)),
-        (["--keep-days", "90", "--max-db", "2G"], (90, 2 * 1024**3)),
-        (["--max-db", "none"], (None, None)),
-    ],
-)
-def test_the_options_reach_the_server(
-    options: list[str], values: tuple[int | None, int | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    served: list[Settings] = []
-
-    def serve(settings: Settings, _: object) -> int:
-        served.append(settings)
-        return 0
-
-    monkeypatch.setattr("number_tower.web.server.run", serve)
-    assert main(["serve", "--db", "games.db", *options]) == 0
-    assert [(settings.keep_days, settings.max_db) for settings in served] == [values]
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 B"),
-        (999, "999 B"),
-        (1536, "1.5 KiB"),
-        (DEFAULT_MAX_DB, "4 GiB"),
-        (5000 * 1024**4, "5000 TiB"),
-    ],
-)
-def test_a_size_is_written_with_its_unit(size: int, text: str) -> None:
-    assert format_size(size) == text

@@ -64,6 +64,13 @@ class Page:
         }
 
 
+def check_spectator(page: Page) -> None:
+    """Check that a spectator is never addressed as a player."""
+    for text in (page.status, page.title, *page.log[1:]):
+        assert not YOU.search(text), text
+    assert "your" not in page.main.casefold()
+
+
 def lose(name: str, level: str) -> Table:
     """Return a game that a careless player has lost to a computer of a level."""
     book = catalogue.load_named(name)
@@ -108,8 +115,10 @@ class LinkedRoom:
         return [Page(*reader) for reader in paths]
 
     def summarize(self) -> dict[str, dict[str, Any]]:
+        pages = self.read()
+        check_spectator(pages[2])
         readers = "Ann", "Ben", "spectator"
-        return {name: page.summarize() for name, page in zip(readers, self.read(), strict=True)}
+        return {name: page.summarize() for name, page in zip(readers, pages, strict=True)}
 
 
 # Ends ---------------------------------------------------------------------------------------------
@@ -144,12 +153,18 @@ def test_a_win_over_a_link_is_celebrated_except_for_the_loser(
     assert room.summarize() == snapshot
 
 
-def test_the_end_of_a_match_is_told_in_status_title_and_log(
+def test_every_state_of_a_match_is_told_in_status_title_and_log(
     client: TestClient, snapshot: SnapshotAssertion
 ) -> None:
     room = LinkedRoom(client, game="race", best_of="3")
+    scenes = {"begun": room.summarize()}
+    room.place(room.ann, 7)
+    room.post(room.ann, "offer", kind="takeback")
+    scenes["offered"] = room.summarize()
+    room.post(room.ben, "decline")
+    scenes["declined"] = room.summarize()
     room.post(room.ben, "resign")
-    scenes = {"first game": room.summarize()}
+    scenes["first game"] = room.summarize()
     room.post(room.ann, "rematch")
     room.post(room.ben, "resign")
     scenes["match"] = room.summarize()
@@ -174,37 +189,11 @@ def test_a_forced_skip_is_told_to_all_in_status_and_log(
     assert {**room.summarize(), "at one table": one_table.summarize()} == snapshot
 
 
-def test_offers_and_resigning_are_told_to_all_readers(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
-    room = LinkedRoom(client, game="race")
-    room.place(room.ann, 7)
-    room.post(room.ann, "offer", kind="takeback")
-    room.post(room.ben, "decline")
-    scenes = {"declined": room.summarize()}
-    room.post(room.ben, "resign")
-    scenes["resigned"] = room.summarize()
-    assert scenes == snapshot
-
-
-def test_a_spectator_is_never_addressed_as_a_player(client: TestClient) -> None:
+def test_a_spectator_of_a_waiting_room_is_not_addressed_as_a_player(client: TestClient) -> None:
     waiting = client.post("/new", data={"game": "race", "opponent": "link"}).headers["location"]
     assert "your link" in Page(client, waiting).status
     watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(waiting).text)[0]
-    pages = [Page(client, watch)]
-    room = LinkedRoom(client, game="race", best_of="3")
-    pages.append(Page(client, room.watch))
-    room.place(room.ann, 7)
-    room.post(room.ann, "offer", kind="takeback")
-    pages.append(Page(client, room.watch))
-    room.post(room.ben, "decline")
-    pages.append(Page(client, room.watch))
-    room.post(room.ben, "resign")
-    pages.append(Page(client, room.watch))
-    for page in pages:
-        for text in (page.status, page.title, *page.log[1:]):
-            assert not YOU.search(text), text
-        assert "your" not in page.main.casefold()
+    check_spectator(Page(client, watch))
 
 
 def test_players_are_reminded_to_remember_hidden_blocks(client: TestClient) -> None:
