@@ -34,25 +34,20 @@ def test_a_browser_has_one_cookie_however_many_games_it_plays(browser: Browser) 
     assert max(browser.heads) < MAX_HEAD
 
 
-def test_the_cookie_is_for_the_server_alone_lasts_a_year_and_is_renewed(browser: Browser) -> None:
-    answer = browser.ask("POST", "/new", **NEW)
-    [first] = answer.headers.get_list("set-cookie")
-    assert re.fullmatch(
-        r"browser-[0-9a-f]{8}=[\w-]{43}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax",
-        first,
-        re.ASCII,
-    )
-    for path in ("/", get_location(answer)):
-        assert browser.ask("GET", path).headers.get_list("set-cookie") == [first]
-
-
-def test_over_https_only_this_host_can_set_the_cookie(browser: Browser) -> None:
-    answer = browser.ask("POST", "/new", https=True, **NEW)
+@pytest.mark.parametrize(
+    ("https", "prefix", "end"), [(False, "", ""), (True, "__Host-", "; Secure")]
+)
+def test_cookie_is_for_the_server_alone_lasts_a_year_and_is_renewed(
+    browser: Browser, prefix: str, end: str, *, https: bool
+) -> None:
+    answer = browser.ask("POST", "/new", https=https, **NEW)
     [cookie] = answer.headers.get_list("set-cookie")
-    assert cookie.startswith("__Host-browser-")
-    assert cookie.endswith("; Path=/; HttpOnly; SameSite=Lax; Secure")
-    assert browser.holds_seat(get_location(answer), https=True)
-    assert not browser.holds_seat(get_location(answer)), "it is not sent over http"
+    pattern = r"browser-[0-9a-f]{8}=[\w-]{43}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax"
+    assert re.fullmatch(f"{prefix}{pattern}{end}", cookie, re.ASCII)
+    room = get_location(answer)
+    for path in ("/", room):
+        assert browser.ask("GET", path, https=https).headers.get_list("set-cookie") == [cookie]
+    assert browser.holds_seat(room) is not https, "it is not sent over http"
 
 
 def test_a_visitor_without_a_seat_gets_no_cookie(client: TestClient, browser: Browser) -> None:
@@ -63,27 +58,22 @@ def test_a_visitor_without_a_seat_gets_no_cookie(client: TestClient, browser: Br
     assert refused.headers.get_list("set-cookie") == []
 
 
-def test_the_cookie_holds_a_seat_for_the_api_as_well(client: TestClient, browser: Browser) -> None:
-    path = f"/api/games/{browser.start_game().removeprefix('/g/')}"
-    stranger, _ = start_game(client)
-    assert browser.ask("GET", f"{path}/seat").json()["seats"] == [1, 2]
-    move = {"do": "move", "block": 9, "version": 0}
-    assert browser.ask("POST", f"{path}/actions", json=move).json()["moves"] == [9]
-    assert browser.ask("GET", f"{stranger.path}/seat").json()["seats"] == []
-    assert browser.ask("POST", f"{stranger.path}/actions", json=move).status_code == 403
-
-
-def test_a_cookie_holds_no_seat_of_another_browser(client: TestClient, browser: Browser) -> None:
+def test_cookie_holds_the_seats_of_its_browser_alone_for_the_api_as_well(
+    client: TestClient, browser: Browser
+) -> None:
     other = Browser(client.app)
     own_room, other_room = browser.start_game(opponent="link"), other.start_game()
     assert not browser.holds_seat(other_room)
     assert browser.ask("POST", f"{other_room}/resign").status_code >= 400
     joined = other.ask("POST", f"{own_room}/sit", data={"name": "Ben"})
     assert get_location(joined) == own_room
-    for visitor, seat in ((browser, 1), (other, 2)):
+    games = [f"/api/games{room.removeprefix('/g')}" for room in (own_room, other_room)]
+    for visitor, seats in ((browser, [[1], []]), (other, [[2], [1, 2]])):
         assert len(visitor.jar.cookies) == 1
-        answer = visitor.ask("GET", f"/api/games{own_room.removeprefix('/g')}/seat")
-        assert answer.json()["seats"] == [seat]
+        assert [visitor.ask("GET", f"{game}/seat").json()["seats"] for game in games] == seats
+    move = {"do": "move", "block": 9, "version": 0}
+    assert browser.ask("POST", f"{games[0]}/actions", json=move).json()["moves"] == [9]
+    assert browser.ask("POST", f"{games[1]}/actions", json=move).status_code == 403
 
 
 # Handing over -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -41,42 +42,31 @@ FAILING = "the database does not take writes; the log of the server says why"
 # The check of writes ------------------------------------------------------------------------------
 
 
-class SlowWriter:
-    """A writer whose writes end when the test says so."""
-
-    def __init__(self) -> None:
-        self.writes: list[Future[None]] = []
-
-    def write(self) -> Future[None]:
-        self.writes.append(Future())
-        return self.writes[-1]
-
-
 def test_many_questions_at_once_share_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "WRITE_TIMEOUT", SLOW)
-    writer = SlowWriter()
+    write = Mock(return_value=Future())
 
     async def ask() -> list[str | None]:
-        check = WriteCheck(writer.write)
+        check = WriteCheck(write)
         asking = asyncio.gather(*(check.find_problem() for _ in range(20)))
-        await wait_until_true(lambda: writer.writes)
-        writer.writes[0].set_exception(StoreError("/srv/games.db cannot be used: it is full"))
+        await wait_until_true(lambda: write.called)
+        write.return_value.set_exception(StoreError("/srv/games.db cannot be used: it is full"))
         return await asking
 
     assert asyncio.run(ask()) == [FAILING] * 20
-    assert len(writer.writes) == 1
+    assert write.call_count == 1
 
 
 def test_a_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "WRITE_TIMEOUT", 0.01)
-    writer = SlowWriter()
+    write = Mock(return_value=Future())
 
     async def ask() -> list[str | None]:
-        check = WriteCheck(writer.write)
+        check = WriteCheck(write)
         return [await check.find_problem() for _ in range(3)]
 
     assert asyncio.run(ask()) == ["the database does not answer"] * 3
-    assert len(writer.writes) == 1
+    assert write.call_count == 1
 
 
 # The write that is made for it --------------------------------------------------------------------
@@ -229,16 +219,9 @@ def test_a_database_is_healthy_while_moves_of_other_servers_arrive(database: str
     assert answer.json()["news"] == "the server does not receive moves from other servers"
 
 
-class NoWrites:
-    """A check that must not be used."""
-
-    async def find_problem(self) -> str | None:
-        raise AssertionError("no write is wanted here")
-
-
 def test_liveness_asks_no_database(client: TestClient) -> None:
     writes = get_parts(client).writes
-    replace_parts(client, writes=NoWrites())
+    replace_parts(client, writes=None)
     answer = client.get("/health/live")
     replace_parts(client, writes=writes)
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})

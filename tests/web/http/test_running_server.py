@@ -34,18 +34,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 # Secrets ------------------------------------------------------------------------------------------
 
 
-class Visitor:
+class Visitor(httpx2.Client):
     """A browser that notes all that it receives: the cookies that are set, and the rest."""
 
     def __init__(self, server: Server) -> None:
-        self.client = httpx2.Client(base_url=server.url, timeout=SLOW)
-        self.set_cookies = ""
-        self.received = ""
-        self._streams = ExitStack()
-        self._events: Iterator[str] = iter(())
+        super().__init__(base_url=server.url, timeout=SLOW)
+        self.set_cookies = self.received = ""
 
-    def ask(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        answer = self.client.request(method, path, **more)
+    def request(self, *args: Any, **more: Any) -> httpx2.Response:
+        answer = super().request(*args, **more)
         for name, value in answer.headers.multi_items():
             if name == "set-cookie":
                 self.set_cookies += f"{value}; "
@@ -54,58 +51,54 @@ class Visitor:
         self.received += answer.text
         return answer
 
-    def follow(self, path: str) -> None:
-        self._events = self._streams.enter_context(self.client.stream("GET", path)).iter_text()
-
-    def read_events_until(self, text: str) -> None:
-        events = ""
-        while text not in events:
-            events += next(self._events)
-        self.received += events
-        self._streams.close()
-
     @property
     def secret(self) -> str:
         """The secret in the browser's cookie."""
-        [secret] = self.client.cookies.values()
+        [secret] = self.cookies.values()
         return secret
 
 
 def test_secrets_reach_only_their_owners_and_never_the_log(server: Server) -> None:
     ann, ben, eve = visitors = [Visitor(server) for _ in range(3)]
     form = {"game": "draft", "opponent": "link", "name": "Ann"}
-    room = ann.ask("POST", "/new", data=form).headers["location"]
+    room = ann.post("/new", data=form).headers["location"]
     address = room.removeprefix("/g/")
     game = f"/api/games/{address}"
-    assert ben.ask("GET", room).status_code == 200
-    assert ben.ask("POST", f"{room}/sit", data={"name": "Ben"}).status_code == 303
-    state = ann.ask("GET", game).json()
-    watch = re.findall(r"/w/([\w-]+)", ann.ask("GET", room).text)[0]
-    ann.follow(f"{room}/events")
-    ben.follow(f"{game}/events")
-    eve.follow(f"/w/{watch}/events")
-    for turn, block in enumerate((9, 8, 6)):
-        mover, other = (ann, ben) if turn % 2 == 0 else (ben, ann)
-        form = {"block": str(block), "version": str(turn), "game": str(state["game"])}
-        assert mover.ask("POST", f"{room}/move", data=form).status_code == 303
-        other.ask("POST", f"{room}/move", data=form)
-        other.ask("POST", f"{room}/offer", data={"kind": "takeback"})
-        mover.ask("POST", f"{room}/decline")
-        for player in (ann, ben):
-            for path in (room, f"{room}/table", f"{game}/log"):
-                player.ask("GET", path)
-        for path in ("/w/{}", "/w/{}/table", "/api/games/{}", "/api/games/{}/log"):
-            assert eve.ask("GET", path.format(watch)).status_code == 200
-        eve.ask("GET", f"/api/games/{watch}/export?as=json")
-        eve.ask("POST", f"/g/{watch}/move", data=form)
-        move = {"do": "move", "block": 1, "version": turn}
-        eve.ask("POST", f"/api/games/{watch}/actions", json=move)
-    for visitor in visitors:
-        visitor.read_events_until('"reason":"exact"')
-        visitor.ask("GET", "/")
-        visitor.client.close()
+    assert ben.get(room).status_code == 200
+    assert ben.post(f"{room}/sit", data={"name": "Ben"}).status_code == 303
+    state = ann.get(game).json()
+    watch = re.findall(r"/w/([\w-]+)", ann.get(room).text)[0]
+    with ExitStack() as streams:
+        paths = f"{room}/events", f"{game}/events", f"/w/{watch}/events"
+        events = [
+            streams.enter_context(visitor.stream("GET", path)).iter_text()
+            for visitor, path in zip(visitors, paths, strict=True)
+        ]
+        for turn, block in enumerate((9, 8, 6)):
+            mover, other = (ann, ben) if turn % 2 == 0 else (ben, ann)
+            form = {"block": str(block), "version": str(turn), "game": str(state["game"])}
+            assert mover.post(f"{room}/move", data=form).status_code == 303
+            other.post(f"{room}/move", data=form)
+            other.post(f"{room}/offer", data={"kind": "takeback"})
+            mover.post(f"{room}/decline")
+            for player in (ann, ben):
+                for path in (room, f"{room}/table", f"{game}/log"):
+                    player.get(path)
+            for path in ("/w/{}", "/w/{}/table", "/api/games/{}", "/api/games/{}/log"):
+                assert eve.get(path.format(watch)).status_code == 200
+            eve.get(f"/api/games/{watch}/export?as=json")
+            eve.post(f"/g/{watch}/move", data=form)
+            move = {"do": "move", "block": 1, "version": turn}
+            eve.post(f"/api/games/{watch}/actions", json=move)
+        for visitor, stream in zip(visitors, events, strict=True):
+            text = ""
+            while '"reason":"exact"' not in text:
+                text += next(stream)
+            visitor.received += text
     tokens = [ann.secret, ben.secret]
     for visitor in visitors:
+        visitor.get("/")
+        visitor.close()
         assert not any(token in visitor.received for token in tokens)
     assert tokens[1] not in ann.set_cookies
     assert tokens[0] not in ben.set_cookies
