@@ -10,6 +10,7 @@ import asyncio
 import gc
 import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
 from statistics import median
@@ -67,6 +68,17 @@ class Answer:
     body: bytes = b""
 
 
+@contextmanager
+def measure_time() -> Iterator[Callable[[], float]]:
+    """Measure the CPU time of this thread, without the collector of garbage."""
+    gc.disable()  # it would come now and then, and count for the one in whose time it comes
+    begun = thread_time()
+    try:
+        yield lambda: thread_time() - begun
+    finally:
+        gc.enable()
+
+
 class Meter:
     """Measures what requests to an application in this process cost."""
 
@@ -105,13 +117,9 @@ class Meter:
 
     async def seconds(self, call: Call) -> float:
         """Return the CPU time of a request."""
-        gc.disable()  # it would come now and then, and count for the one in whose time it comes
-        try:
-            begun = thread_time()
+        with measure_time() as get_seconds:
             await self.ask(call, keep=False)
-            return thread_time() - begun
-        finally:
-            gc.enable()
+            return get_seconds()
 
     async def unit(self, tries: int = 20) -> float:
         """Return the CPU time of the cheapest request there is."""
@@ -123,7 +131,7 @@ class Meter:
         async def measure() -> float:
             return await self.seconds(call) / await self.unit()
 
-        return await _find_least(measure, limit)
+        return await find_least(measure, limit)
 
     async def growth(self, half: Call, whole: Call, limit: float) -> float:
         """Return how many times as long a request takes whose input is twice as large."""
@@ -131,11 +139,11 @@ class Meter:
         async def measure() -> float:
             return await self.seconds(whole) / await self.seconds(half)
 
-        return await _find_least(measure, limit)
+        return await find_least(measure, limit)
 
     async def memory(self, call: Call, limit: int) -> float:
         """Return the most bytes that a repeated request needs at a time."""
-        return await _find_least(lambda: self._measure_memory(call), limit, tries=6)
+        return await find_least(lambda: self._measure_memory(call), limit, tries=6)
 
     async def _measure_memory(self, call: Call) -> int:
         tracemalloc.start()
@@ -149,7 +157,7 @@ class Meter:
         return peak - before
 
 
-async def _find_least(
+async def find_least(
     measure: Callable[[], Awaitable[float]], limit: float, tries: int = 30
 ) -> float:
     """Return the least of several measurements, which pause longer and longer.

@@ -13,7 +13,6 @@ import re
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
@@ -34,13 +33,14 @@ from fastapi.responses import PlainTextResponse
 
 from number_tower.store import Location
 from number_tower.web import app as app_module
-from number_tower.web import server
+from number_tower.web import server as server_module
 from number_tower.web.http.connections import ConnectionRegistry
 from number_tower.web.http.log import configure_logging
 from number_tower.web.http.streams import EventStream, StreamRegistry
 from number_tower.web.settings import Settings
+from serving import Server
 from support.clocks import SLOW
-from support.command import TOWER, plain_environment
+from support.command import plain_environment
 
 HOST = "127.0.0.1"
 NEIGHBOUR = "127.0.0.2"
@@ -216,27 +216,21 @@ def _serve(
         setattr(owner, constant, value)
     settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **changes)
     configure_logging()
-    with server.open_listener(HOST, 0) as listener:
-        registry = server.make_registry(settings)
+    with server_module.open_listener(HOST, 0) as listener:
+        registry = server_module.make_registry(settings)
         app = make_small_app(settings, registry, messages.send, hangs=hangs)
-        sys.exit(server.serve(app, registry, settings, listener, messages.send))
+        sys.exit(server_module.serve(app, registry, settings, listener, messages.send))
 
 
 @contextmanager
-def run_serve_command(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Run `tower serve` with its database and log in a folder; return its process and port."""
-    with (folder / "log").open("w") as log, subprocess.Popen(
-        [TOWER, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=log, text=True,
-        env=plain_environment(NUMBER_TOWER_DB=str(folder / "g.db")),
-    ) as process:  # fmt: skip
-        try:
-            assert process.stdout
-            line = process.stdout.readline()
-            address = re.search(r"Number Tower is at http://127\.0\.0\.1:(\d+) ", line)
-            assert address, (line, (folder / "log").read_text())
-            yield process, int(address[1])
-        finally:
-            process.kill()
+def run_serve_command(folder: Path) -> Iterator[Server]:
+    """Run `tower serve` with its usual limits and its database in a folder."""
+    server = Server(folder / "g.db", (), plain_environment())
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
 
 
 def fetch_json(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str, str]]:
