@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -13,12 +14,16 @@ import httpx2
 import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
 
+from number_tower.web.app import install_metrics, make_app
 from serving import Server, free_port
+from support.apps import make_settings
 from support.clocks import SLOW, wait_until_true
 from support.command import ROOT
+from support.lobbies import InstantWorkers
 from support.servers import HOST, Client, follow_game, run_servers, start_game_between
-from support.small_server import connect, fetch_json, post
+from support.small_server import PROCESSES, connect, fetch_json, post
 
 MONITORING = (ROOT / "docs/how-to/monitor.md").read_text()
 METRICS_PORT = free_port()
@@ -178,3 +183,30 @@ def test_metrics_count_requests_by_route_and_name_no_game(server: Server) -> Non
     assert (get_sample("process_cpu_seconds_total") or 0) > 0
     documented = set(re.findall(r"^\| `(tower_\w+)` \|", MONITORING, re.MULTILINE))
     assert documented == set(re.findall(r"^# TYPE (tower_\w+)", text, re.MULTILINE))
+
+
+def test_unknown_paths_and_methods_make_no_new_series(tmp_path: Path) -> None:
+    app = make_app(make_settings(tmp_path), workers=InstantWorkers())
+    metrics = install_metrics(app)
+    with TestClient(app) as client:
+        for number in range(10):
+            client.request(f"BREW{number}", f"/tea/{number}")
+            client.request(f"BREW{number}", f"/g/tea{number}/move/{number}")
+            client.get(f"/static/tea{number}.css")
+        samples = [sample for family in metrics.registry.collect() for sample in family.samples]
+    labels = [sample.labels for sample in samples if sample.name == "tower_requests_total"]
+    assert {label["method"] for label in labels} <= {"other", "GET"}
+    assert 0 < len(labels) <= 6, labels
+
+
+def test_without_metrics_their_library_is_not_loaded() -> None:
+    script = (
+        "import sys\n"
+        "from number_tower.web.app import Settings, make_app\n"
+        "make_app(Settings(None))\n"
+        "assert 'prometheus_client' not in sys.modules\n"
+    )
+    process = PROCESSES.Process(target=exec, args=(script,))
+    process.start()
+    process.join(SLOW)
+    assert process.exitcode == 0

@@ -177,9 +177,8 @@ def test_a_game_that_has_just_ended_is_found_at_every_server_after_a_rematch(
     first, second = servers
     ann, ben, _ = start_linked_game(first)
     at_server(ann, second).get()
-    ann.place(9)
-    ben.act("resign")
-    ann.act("offer", kind="rematch")
-    assert ben.act("accept").status_code == 200
-    assert second.get(f"/g/{ann.address}/games/1").status_code == 303
-    assert second.get(f"/g/{ann.address}/games/2").status_code == 404
+    for player, action in ((ann, "resign"), (ann, "offer"), (ben, "accept")):
+        fields = {"kind": "rematch"} if action == "offer" else {}
+        assert player.act(action, **fields).status_code == 200
+    found = [second.get(f"/g/{ann.address}/games/{number}").status_code for number in (1, 2)]
+    assert found == [303, 404]

@@ -183,77 +183,43 @@ async def test_closing_ends_processes_in_the_middle_of_a_question() -> None:
     assert len(active_children()) == before
 
 
-# The lanes ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def threads(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Workers]:
-    """Workers of one thread, or of more, instead of processes: nothing has to start."""
-    monkeypatch.setattr(workers_module, "WorkerProcess", ThreadProcess)
-    async with open_workers(getattr(request, "param", 1)) as workers:
-        yield workers
-
-
-async def test_a_question_that_waits_too_long_is_refused_and_never_begins(
-    threads: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    running = ask(threads, released, tmp_path / "gate")
-    await wait_until_true(lambda: threads.running)
-    monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))
-    with pytest.raises(BusyError, match="busy"):
-        await ask(threads, noted, tmp_path / "log", "late")
-    assert (threads.waiting, threads.running) == (0, 1)
-    (tmp_path / "gate").touch()
-    await running
-    assert await ask(threads, add, 2, 3) == 5
-    assert not (tmp_path / "log").exists()
-
-
-@pytest.mark.parametrize("threads", [3], indirect=True)
-async def test_cheap_questions_do_not_wait_for_expensive_ones(
-    threads: Workers, tmp_path: Path
-) -> None:
-    gate = tmp_path / "gate"
-    expensive = [ask(threads, released, gate, lane=Lane.EXPENSIVE) for _ in range(20)]
-    await wait_until_true(lambda: threads.waiting == 18)
-    for _ in range(3):
-        assert await ask(threads, add, 2, 3) == 5
-    assert (threads.running, threads.waiting) == (2, 18)
-    gate.touch()
-    await asyncio.gather(*expensive)
-
-
 # Questions that are asked again -------------------------------------------------------------------
 
 
+@pytest.fixture
+async def thread(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workers]:
+    """Workers of one thread instead of a process: nothing has to start."""
+    monkeypatch.setattr(workers_module, "WorkerProcess", ThreadProcess)
+    async with open_workers() as workers:
+        yield workers
+
+
 async def test_a_question_with_a_key_is_computed_once_and_its_answer_is_cached(
-    threads: Workers, tmp_path: Path
+    thread: Workers, tmp_path: Path
 ) -> None:
     def note(word: str) -> asyncio.Task[Any]:
-        return ask(threads, noted, tmp_path / "log", word, key="q")
+        return ask(thread, noted, tmp_path / "log", word, key="q")
 
-    running = ask(threads, released, tmp_path / "gate")
+    running = ask(thread, released, tmp_path / "gate")
     cancelled, waiting = note("a"), note("b")
-    await wait_until_true(lambda: threads.waiting == 1)
+    await wait_until_true(lambda: thread.waiting == 1)
     cancelled.cancel()
     (tmp_path / "gate").touch()
     await running
     assert await waiting == await note("c") == "a"
     for number in range(MAX_ANSWERS):
-        await ask(threads, abs, number, key=number)
+        await ask(thread, abs, number, key=number)
     assert await note("d") == "d"
     assert (tmp_path / "log").read_text().split() == ["a", "d"]
 
 
-async def test_errors_and_incomplete_answers_are_not_cached(threads: Workers) -> None:
+async def test_errors_and_incomplete_answers_are_not_cached(thread: Workers) -> None:
     for _ in range(2):
         with pytest.raises(NotSolvedError):
-            await ask(threads, unsolved, key="q")
+            await ask(thread, unsolved, key="q")
     unknown = PositionAnalysis(None, None, "", "", (), "unknown")
-    assert await ask(threads, min, [unknown], key="q") == unknown
-    assert await ask(threads, add, 2, 3, key="q") == 5
+    assert await ask(thread, min, [unknown], key="q") == unknown
+    assert await ask(thread, add, 2, 3, key="q") == 5
 
 
 # The server and its processes ---------------------------------------------------------------------
