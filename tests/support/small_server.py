@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -34,7 +34,6 @@ from fastapi.responses import PlainTextResponse
 from number_tower.store import Location
 from number_tower.web import app as app_module
 from number_tower.web import server as server_module
-from number_tower.web.http.connections import ConnectionRegistry
 from number_tower.web.http.log import configure_logging
 from number_tower.web.http.streams import EventStream, StreamRegistry
 from number_tower.web.settings import Settings
@@ -102,31 +101,6 @@ async def slow(request: Request, seconds: float) -> str:
     request.app.state.parts.say("begun")
     await asyncio.sleep(seconds)
     return "done"
-
-
-def make_small_app(
-    settings: Settings,
-    registry: ConnectionRegistry,
-    say: Callable[[str], object],
-    *,
-    hangs: bool = False,
-) -> FastAPI:
-    """Return the app; it says what it does, and hangs while it closes if told to."""
-
-    @asynccontextmanager
-    async def run(_app: FastAPI) -> AsyncGenerator[None]:
-        yield
-        say("closing")
-        if hangs:
-            await asyncio.to_thread(threading.Event().wait)
-        say("closed")
-
-    app = FastAPI(lifespan=run)
-    streams = StreamRegistry(limited=settings.limits)
-    app.state.parts = SimpleNamespace(connections=registry, streams=streams, say=say)
-    app.include_router(router)
-    app_module.install_middleware(app, settings)
-    return app
 
 
 if sys.platform == "win32":
@@ -216,9 +190,22 @@ def _serve(
         setattr(owner, constant, value)
     settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **changes)
     configure_logging()
+    registry = server_module.make_registry(settings)
+
+    @asynccontextmanager
+    async def run(_app: FastAPI) -> AsyncGenerator[None]:
+        yield
+        messages.send("closing")
+        if hangs:
+            await asyncio.to_thread(threading.Event().wait)
+        messages.send("closed")
+
+    app = FastAPI(lifespan=run)
+    streams = StreamRegistry(limited=settings.limits)
+    app.state.parts = SimpleNamespace(connections=registry, streams=streams, say=messages.send)
+    app.include_router(router)
+    app_module.install_middleware(app, settings)
     with server_module.open_listener(HOST, 0) as listener:
-        registry = server_module.make_registry(settings)
-        app = make_small_app(settings, registry, messages.send, hangs=hangs)
         sys.exit(server_module.serve(app, registry, settings, listener, messages.send))
 
 

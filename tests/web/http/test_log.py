@@ -52,11 +52,7 @@ def test_a_request_is_logged_in_one_line_without_secrets(
         ("/w/abc/events", {"watch": "abc"}, "/w/.../events"),
         ("/class/cdfgh/join", {"code": "cdfgh", "action": "join"}, "/class/.../join"),
         ("/class/CDFGH/teach/abc", {"code": "CDFGH", "token": "abc"}, "/class/.../teach/..."),
-        (
-            "/wall/wabc/board/3/events",
-            {"code": "wabc", "number": "3"},
-            "/wall/.../board/.../events",
-        ),
+        ("/wall/wabc/board/3", {"code": "wabc", "number": "3"}, "/wall/.../board/..."),
         ("/class/cdfgh/teach/abc/now", None, "/class/.../.../.../..."),
         (f"/{HANDOVER_CODE}", None, "/..."),
         ("//ABC//", None, "//...//"),
@@ -100,14 +96,7 @@ def test_a_logged_error_has_no_token_and_no_values_of_statements(
     assert "GET" not in logged, "quiet logs problems only"
 
 
-@pytest.mark.parametrize(
-    ("host", "network"),
-    [
-        ("203.0.113.77", "203.0.113.0/24"),
-        ("2001:db8:1:2:3::4", "2001:db8:1::/48"),
-        ("::ffff:203.0.113.77", "203.0.113.0/24"),
-        ("testclient", "unknown"),
-    ],
-)
-def test_only_the_network_of_an_address_is_logged(host: str, network: str) -> None:
-    assert shorten_address(host) == network
+def test_only_the_network_of_an_address_is_logged() -> None:
+    hosts = "203.0.113.77", "2001:db8:1:2:3::4", "::ffff:203.0.113.77", "testclient"
+    networks = ["203.0.113.0/24", "2001:db8:1::/48", "203.0.113.0/24", "unknown"]
+    assert [*map(shorten_address, hosts)] == networks

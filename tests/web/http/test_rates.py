@@ -65,33 +65,22 @@ def test_the_least_recent_client_is_forgotten_first(monkeypatch: pytest.MonkeyPa
 # Clients ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "is_same"),
-    [
-        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
-        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
-        ("203.0.113.7", "::ffff:203.0.113.7", True),
-        ("203.0.113.7", "203.0.113.8", False),
-    ],
-)
-def test_a_household_is_one_address(first: str, second: str, *, is_same: bool) -> None:
-    names = [middleware.identify_address({"client": (host, 1)}) for host in (first, second)]
-    assert (names[0] == names[1]) is is_same
+def test_household_is_one_address() -> None:
+    def identify(host: str) -> str:
+        return middleware.identify_address({"client": (host, 1)})
+
+    assert identify("2001:db8:1:2::1") == identify("2001:db8:1:2:ffff::9")
+    assert identify("2001:db8:1:2::1") != identify("2001:db8:1:3::1")
+    assert identify("203.0.113.7") == identify("::ffff:203.0.113.7") != identify("203.0.113.8")
 
 
-@pytest.mark.parametrize(
-    ("cookie", "is_recognized"),
-    [
-        (COOKIE, True),
-        (f"theme=dark; __Host-{COOKIE}; a=b", True),
-        (f"x{COOKIE}", False),
-        (f"{COOKIE}x", False),
-        ("theme=dark", False),
-    ],
-)
-def test_a_browser_is_recognized_by_its_cookie(cookie: str, *, is_recognized: bool) -> None:
-    scope = {"client": ("203.0.113.7", 1), "headers": [(b"cookie", cookie.encode())]}
-    assert (middleware.identify_client(scope) != "203.0.113.7") is is_recognized
+def test_browser_is_recognized_by_its_cookie() -> None:
+    def is_recognized(cookie: str) -> bool:
+        scope = {"client": ("203.0.113.7", 1), "headers": [(b"cookie", cookie.encode())]}
+        return middleware.identify_client(scope) != "203.0.113.7"
+
+    assert all(map(is_recognized, (COOKIE, f"theme=dark; __Host-{COOKIE}; a=b")))
+    assert not any(map(is_recognized, (f"x{COOKIE}", f"{COOKIE}x", "theme=dark")))
 
 
 # At the routes ------------------------------------------------------------------------------------
@@ -127,11 +116,7 @@ def test_a_client_without_tokens_is_refused_for_the_announced_time(tmp_path: Pat
         assert problem.json()["reason"] == "too_many"
         clock.now += 1
         assert client.get("/rules").status_code == 200
-        for _ in range(BURST):
-            if client.get("/").status_code == 429:
-                break
-        else:
-            pytest.fail("there is no limit")
+        assert 429 in {client.get("/new").status_code for _ in range(BURST)}
         assert client.get("/health").status_code == 200, "health is never limited"
 
 

@@ -107,23 +107,13 @@ def test_a_watch_address_gives_no_seat_and_does_not_lead_to_the_play_address(
 
 # Hidden blocks ------------------------------------------------------------------------------------
 
+MOMENTS = "start turn turn_hidden placed undone refused_unavailable refused_target end_resigned"
 REVEALING = """
 title = "Revealing"
 options = ["hidden"]
-[rules]
-supply = "own"
-towers = "own"
-target = 30
+rules = {supply = "own", towers = "own", target = 30}
 [voice]
-start = "@{left} {legal}@"
-turn = "@{left} {legal}@"
-turn_hidden = "@{left} {legal}@"
-placed = "@{left} {legal}@"
-undone = "@{left} {legal}@"
-refused_unavailable = "@{left} {legal}@"
-refused_target = "@{left} {legal}@"
-end_resigned = "@{left} {legal}@"
-"""
+""" + "\n".join(f'{moment} = "@{{left}} {{legal}}@"' for moment in MOMENTS.split())
 
 
 @pytest.mark.parametrize("wanted", [{"game": "summit"}, {"game": None, "rulefile": REVEALING}])

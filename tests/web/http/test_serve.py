@@ -61,16 +61,11 @@ def test_the_command_serves_until_a_signal_even_while_its_workers_think(
     assert " INFO stopped\n" in server.log
 
 
-def test_without_a_database_no_server_starts() -> None:
-    done = run_tower("serve", "--db", "none")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("tower: games are not saved: --db")
-
-
-def test_a_database_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    done = run_tower("serve", "--db", str(tmp_path))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert done.stderr.endswith("cannot be used: it is a folder; expected a file\n")
+def test_without_a_usable_database_no_server_starts(tmp_path: Path) -> None:
+    for database, code, words in (("none", 2, "not saved: --db"), (tmp_path, 1, "it is a folder")):
+        done = run_tower("serve", "--db", str(database))
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)
+        assert words in done.stderr
 
 
 @pytest.mark.parametrize("options", ["--port", "--port 0 --metrics"])
@@ -156,19 +151,17 @@ def test_both_kinds_of_networks_are_listened_on_where_there_are_both() -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    ("changes", "port"),
-    [
+def test_addresses_that_people_can_open_are_announced(snapshot: SnapshotAssertion) -> None:
+    settings: list[tuple[dict[str, Any], int]] = [
         ({}, 8000),
         ({}, 8001),
         ({"port": 8001}, 8001),
         ({"host": "0.0.0.0", "lan": "http://192.168.1.5:8000"}, 8000),  # noqa: S104 - a class
         ({"host": "::1"}, 8000),
         ({"public_url": "https://tower.example"}, 8000),
-    ],
-    ids=["usual", "next free", "chosen", "network", "IPv6", "public"],
-)
-def test_addresses_that_people_can_open_are_announced(
-    changes: dict[str, Any], port: int, snapshot: SnapshotAssertion
-) -> None:
-    assert format_addresses(Settings(LOCATION, **changes), port) == snapshot
+    ]
+    texts = [
+        f"{changes}, port {port}\n{format_addresses(Settings(LOCATION, **changes), port)}"
+        for changes, port in settings
+    ]
+    assert "\n\n".join(texts) == snapshot
