@@ -26,7 +26,7 @@ def browser(client: TestClient) -> Browser:
 # One cookie ---------------------------------------------------------------------------------------
 
 
-def test_a_browser_has_one_cookie_however_many_games_it_plays(browser: Browser) -> None:
+def test_browser_has_one_cookie_however_many_games_it_plays(browser: Browser) -> None:
     rooms = [browser.start_game() for _ in range(20)]
     assert len(browser.jar.cookies) == 1
     assert all(browser.holds_seat(room) for room in rooms)
@@ -38,7 +38,7 @@ def test_a_browser_has_one_cookie_however_many_games_it_plays(browser: Browser) 
 @pytest.mark.parametrize(
     ("https", "prefix", "end"), [(False, "", ""), (True, "__Host-", "; Secure")]
 )
-def test_cookie_is_for_the_server_alone_lasts_a_year_and_is_renewed(
+def test_cookie_is_private_and_lasts_a_year(
     browser: Browser, prefix: str, end: str, *, https: bool
 ) -> None:
     answer = browser.ask("POST", "/new", https=https, **NEW)
@@ -51,7 +51,7 @@ def test_cookie_is_for_the_server_alone_lasts_a_year_and_is_renewed(
     assert browser.holds_seat(room) is not https, "it is not sent over http"
 
 
-def test_a_visitor_without_a_seat_gets_no_cookie(client: TestClient, browser: Browser) -> None:
+def test_visitor_without_a_seat_gets_no_cookie(client: TestClient, browser: Browser) -> None:
     player, made = start_game(client, opponent="link")
     for path in ("/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/games", "/nowhere"):
         assert browser.ask("GET", path).headers.get_list("set-cookie") == []
@@ -59,9 +59,7 @@ def test_a_visitor_without_a_seat_gets_no_cookie(client: TestClient, browser: Br
     assert refused.headers.get_list("set-cookie") == []
 
 
-def test_cookie_holds_the_seats_of_its_browser_alone_for_the_api_as_well(
-    client: TestClient, browser: Browser
-) -> None:
+def test_cookie_holds_the_seats_of_its_browser_alone(client: TestClient, browser: Browser) -> None:
     other = Browser(client.app)
     own_room, other_room = browser.start_game(opponent="link"), other.start_game()
     assert not browser.holds_seat(other_room)
@@ -85,9 +83,7 @@ def make_code(browser: Browser, room: str) -> str:
     return str(re.findall(rf"{room}/take/([\w-]+)", page)[0])
 
 
-def test_a_seat_is_held_by_the_newest_browser_alone_and_moves_on(
-    client: TestClient, browser: Browser
-) -> None:
+def test_seat_is_held_by_the_newest_browser_alone(client: TestClient, browser: Browser) -> None:
     room, other, third = browser.start_game(), Browser(client.app), Browser(client.app)
     path = f"/api/games{room.removeprefix('/g')}"
     code = make_code(browser, room)
@@ -104,9 +100,7 @@ def test_a_seat_is_held_by_the_newest_browser_alone_and_moves_on(
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_tabs_that_start_games_together_at_the_first_visit_lose_no_seat(
-    browser: Browser, order: list[int]
-) -> None:
+def test_tabs_of_a_first_visit_lose_no_seat(browser: Browser, order: list[int]) -> None:
     answers = [browser.send("POST", "/new", **NEW) for _ in range(3)]
     rooms = [get_location(answer) for answer in answers]
     for number in order:
@@ -117,9 +111,7 @@ def test_tabs_that_start_games_together_at_the_first_visit_lose_no_seat(
 
 
 @pytest.mark.parametrize("https", [False, True])
-def test_a_late_answer_to_a_first_visit_takes_no_seat_away(
-    browser: Browser, *, https: bool
-) -> None:
+def test_late_answer_to_a_first_visit_costs_no_seat(browser: Browser, *, https: bool) -> None:
     late = browser.send("POST", "/new", https=https, **NEW)
     rooms = [browser.start_game(https=https) for _ in range(2)]
     browser.ask("GET", rooms[0], https=https)
@@ -131,7 +123,7 @@ def test_a_late_answer_to_a_first_visit_takes_no_seat_away(
 # From http to https -------------------------------------------------------------------------------
 
 
-def test_a_cookie_that_was_set_over_http_is_honoured_over_https(browser: Browser) -> None:
+def test_cookie_that_was_set_over_http_is_honoured_over_https(browser: Browser) -> None:
     rooms = [browser.start_game() for _ in range(3)]
     assert sorted(browser.list_rooms(https=True)) == sorted(rooms)
     again = browser.start_game(https=True)
@@ -139,9 +131,7 @@ def test_a_cookie_that_was_set_over_http_is_honoured_over_https(browser: Browser
     assert all(browser.holds_seat(room, https=True) for room in (*rooms, again))
 
 
-def test_over_https_a_cookie_that_others_could_have_set_gets_no_seat(
-    client: TestClient, browser: Browser
-) -> None:
+def test_cookie_of_http_gets_no_seat_over_https(client: TestClient, browser: Browser) -> None:
     attacker = Browser(client.app)
     attacker.start_game()
     browser.jar.cookies |= attacker.jar.cookies

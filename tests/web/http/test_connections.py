@@ -92,9 +92,7 @@ def open_connections(
 @pytest.mark.parametrize(
     "sent", [b"", b"GET /who HTTP/1.1\r\nHost: loc", get("/who")], ids=["silent", "half", "served"]
 )
-def test_a_newcomer_replaces_the_idlest_connection_of_the_busiest_address(
-    sent: bytes, limited_server: SmallServer
-) -> None:
+def test_newcomer_replaces_the_idlest_connection(sent: bytes, limited_server: SmallServer) -> None:
     port = limited_server.port
     with (
         open_connections(port, 8, HOST, sent) as most,
@@ -108,7 +106,7 @@ def test_a_newcomer_replaces_the_idlest_connection_of_the_busiest_address(
             assert not any(map(is_closed, most[1:] + few))
 
 
-def test_a_connection_in_use_is_never_closed_for_another(limited_server: SmallServer) -> None:
+def test_connection_in_use_is_never_closed_for_another(limited_server: SmallServer) -> None:
     port, request = limited_server.port, get("/g/abc/events")
     with (
         open_connections(port, 8, HOST, request) as most,
@@ -121,7 +119,7 @@ def test_a_connection_in_use_is_never_closed_for_another(limited_server: SmallSe
         assert not any(map(is_closed, most + few))
 
 
-def test_a_trusted_proxy_has_as_many_connections_as_it_needs(tmp_path: Path) -> None:
+def test_trusted_proxy_has_as_many_connections_as_it_needs(tmp_path: Path) -> None:
     """It carries many people, and loses its own connections last."""
     forwarded = {"X-Forwarded-For": "198.51.100.9, 203.0.113.7", "X-Forwarded-Proto": "https"}
     with run_small_server(tmp_path, limits=LIMITS, proxy=(HOST,)) as server:
@@ -139,12 +137,12 @@ def test_a_trusted_proxy_has_as_many_connections_as_it_needs(tmp_path: Path) -> 
                 assert not any(map(is_closed, proxied + direct[1:]))
 
 
-def test_a_proxy_that_is_not_trusted_is_not_believed(usual_server: SmallServer) -> None:
+def test_proxy_that_is_not_trusted_is_not_believed(usual_server: SmallServer) -> None:
     forwarded = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}
     assert fetch_json(usual_server.port, "/who", **forwarded)[1] == ["127.0.0.1", "http"]
 
 
-def test_a_school_behind_one_address_is_admitted() -> None:
+def test_school_behind_one_address_is_admitted() -> None:
     assert MAX_PER_ADDRESS >= MAX_STREAMS_PER_ADDRESS >= 1500
 
 
@@ -199,7 +197,7 @@ def test_connections_are_counted_right_whatever_the_order() -> None:
     assert not server.registry._counts  # noqa: SLF001
 
 
-def test_a_request_that_does_not_arrive_is_not_waited_for() -> None:
+def test_request_that_does_not_arrive_is_not_waited_for() -> None:
     server = OfflineServer()
     silent, half, served = (make_transport(port=port) for port in (1, 2, 3))
     server.open(silent)
@@ -218,7 +216,7 @@ def test_a_request_that_does_not_arrive_is_not_waited_for() -> None:
     )
 
 
-def test_an_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_not() -> None:
+def test_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_not() -> None:
     server, slow, stalled = OfflineServer(), make_transport(), make_transport(port=2)
     slow.unread = stalled.unread = 1_000_000
     for transport in (slow, stalled):
@@ -266,7 +264,7 @@ def test_two_thousand_idle_connections_keep_no_client_out(usual_server: SmallSer
 # What a client sends ------------------------------------------------------------------------------
 
 
-def test_the_head_of_a_request_has_a_limit(usual_server: SmallServer) -> None:
+def test_head_of_a_request_has_a_limit(usual_server: SmallServer) -> None:
     port, start = usual_server.port, get("/who", "Connection: close").removesuffix(b"\r\n")
     answer = exchange(port, start, b"X-Long: ", b"x" * 60_000, b"\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200 ")
@@ -288,9 +286,7 @@ def test_requests_that_are_sent_at_once_are_answered_one_by_one(usual_server: Sm
         assert fetch_json(usual_server.port, "/streams")[1] == 1
 
 
-def test_a_client_that_leaves_while_the_answer_is_written_is_no_error(
-    usual_server: SmallServer,
-) -> None:
+def test_client_that_leaves_during_an_answer_is_no_error(usual_server: SmallServer) -> None:
     before = len(usual_server.log)
     for path in ("/big?size=20000", "/g/abc/events?size=100", "/slow?seconds=0.1"):
         with closing(connect(usual_server.port, HOST, get(path), buffer=4096)) as connection:

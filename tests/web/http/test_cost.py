@@ -385,7 +385,7 @@ LONG_GAMES: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("game", LONG_GAMES)
-async def test_a_long_game_is_cheap_to_look_at_and_to_play(meter: Meter, game: str) -> None:
+async def test_long_game_is_cheap_to_look_at_and_to_play(meter: Meter, game: str) -> None:
     room = await open_room(meter, {**LONG_GAMES[game], "opponent": "table"})
     looks = await play_and_list_looks(meter, room)
     calls = looks[list(LONG_GAMES).index(game) % LOOK_STEP :: LOOK_STEP]

@@ -46,7 +46,7 @@ def list_assets(client: TestClient, page: str) -> Iterator[str]:
         yield urljoin(sheet, picture)
 
 
-def test_the_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestClient) -> None:
+def test_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestClient) -> None:
     sizes = {address: measure(client, address) for address in ("/", *list_assets(client, "/"))}
     names = {Path(address).name for address in sizes}
     assert names >= {"tower.css", "tower.js", "nunito-ascii-wght-normal.woff2"}
@@ -54,9 +54,7 @@ def test_the_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestC
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_map_of_settings_is_at_most_forty_kilobytes_over_the_wire(
-    client: TestClient, name: str
-) -> None:
+def test_map_of_settings_is_at_most_forty_kilobytes(client: TestClient, name: str) -> None:
     assert measure(client, f"/lab/{name}") <= MAX_MAP
 
 
@@ -106,7 +104,7 @@ HASH = hash_files()
 @pytest.mark.parametrize(
     "path", ["", "nothing.css", "x/y/z", HASH, f"{HASH}/nothing.css", f"{HASH}/../app.py"]
 )
-def test_an_unknown_static_file_is_not_found_and_not_cached(client: TestClient, path: str) -> None:
+def test_unknown_static_file_is_not_found_and_not_cached(client: TestClient, path: str) -> None:
     answer = client.get(f"/static/{path}")
     assert answer.status_code == 404
     assert answer.headers["cache-control"] == "no-store"
@@ -119,7 +117,7 @@ def test_all_static_addresses_of_all_pages_have_the_hash(client: TestClient) -> 
         assert all(address.startswith(f"/static/{hash_files()}/") for address in addresses)
 
 
-def test_a_misspelt_static_file_is_an_error() -> None:
+def test_misspelt_static_file_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         build_static_url("nothing.css")
 
@@ -127,7 +125,7 @@ def test_a_misspelt_static_file_is_an_error() -> None:
 # On a phone's home screen -------------------------------------------------------------------------
 
 
-def test_the_site_can_be_installed_on_a_phone(client: TestClient) -> None:
+def test_site_can_be_installed_on_a_phone(client: TestClient) -> None:
     html = client.get("/").text
     [address] = re.findall(r'<link rel="manifest" href="([^"]+)"', html)
     answer = client.get(address)
@@ -149,9 +147,7 @@ def test_the_site_can_be_installed_on_a_phone(client: TestClient) -> None:
     assert client.get(touch).headers["content-type"] == "image/png"
 
 
-def test_the_service_worker_stores_the_offline_page_and_its_files(
-    client: TestClient,
-) -> None:
+def test_service_worker_stores_the_offline_page(client: TestClient) -> None:
     answer = client.get("/service-worker.js")
     assert answer.headers["content-type"].startswith("text/javascript")
     assert answer.headers["cache-control"] == "no-cache", "a new one has to be noticed"

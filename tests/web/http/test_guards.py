@@ -92,9 +92,7 @@ def test_every_answer_limits_its_page_and_is_cached_only_if_it_says_so(
         {"Host": "[::1]:8000", "Origin": "http://[::1]:8000"},
     ],
 )
-def test_requests_of_our_own_pages_and_of_programs_are_accepted(
-    client: TestClient, headers: dict[str, str]
-) -> None:
+def test_request_of_our_own_site_is_accepted(client: TestClient, headers: dict[str, str]) -> None:
     assert client.post("/g/abc/move", headers=headers).status_code == 200
 
 
@@ -115,9 +113,7 @@ def test_requests_of_our_own_pages_and_of_programs_are_accepted(
         {"Origin": "file://testserver"},
     ],
 )
-def test_changes_that_another_site_asks_for_are_refused(
-    client: TestClient, headers: dict[str, str]
-) -> None:
+def test_change_by_another_site_is_refused(client: TestClient, headers: dict[str, str]) -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE", "BREW"):
         refused = client.request(method, "/g/abc/move", headers=headers)
         assert refused.status_code == 403
@@ -125,7 +121,7 @@ def test_changes_that_another_site_asks_for_are_refused(
     assert client.get("/", headers=headers).status_code == 200, "looking is free"
 
 
-def test_the_public_url_is_our_own_even_if_a_proxy_renames_the_host() -> None:
+def test_public_url_is_our_own_even_if_a_proxy_renames_the_host() -> None:
     own = "https://tower.example"
     origins = [own, f"{own}:443", "http://tower.example", "https://towers.example"]
     with TestClient(make_guarded_app(public_url=own)) as client:
@@ -198,7 +194,7 @@ async def test_streams_end_properly_when_the_server_stops() -> None:
     assert late[0]["status"] == 503
 
 
-async def test_a_stream_that_is_cancelled_from_outside_ends_as_cancelled() -> None:
+async def test_stream_that_is_cancelled_from_outside_ends_as_cancelled() -> None:
     streams = StreamRegistry()
     task, sent = await open_stream(streams)
     task.cancel()

@@ -57,7 +57,7 @@ def test_many_questions_at_once_share_one_write(monkeypatch: pytest.MonkeyPatch)
     assert write.call_count == 1
 
 
-def test_a_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "WRITE_TIMEOUT", 0.01)
     write = Mock(return_value=Future())
 
@@ -84,7 +84,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "games.db"
 
 
-def test_a_probe_leaves_nothing_behind(database: str) -> None:
+def test_probe_leaves_nothing_behind(database: str) -> None:
     with closing(open_store(database)) as store:
         for _ in range(3):
             with store.write() as connection:
@@ -93,12 +93,12 @@ def test_a_probe_leaves_nothing_behind(database: str) -> None:
             assert connection.execute(select(rulebooks)).all() == []
 
 
-def test_a_probe_fails_on_a_read_only_file(file: Path) -> None:
+def test_probe_fails_on_a_read_only_file(file: Path) -> None:
     with pytest.raises(StoreError, match="it is read-only"):
         probe(f"sqlite:///file:{file}?mode=ro&uri=true")
 
 
-def test_a_probe_fails_while_another_program_locks_the_file(file: Path) -> None:
+def test_probe_fails_while_another_program_locks_the_file(file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="another program is using it"):
@@ -106,7 +106,7 @@ def test_a_probe_fails_while_another_program_locks_the_file(file: Path) -> None:
     probe(file)
 
 
-def test_a_probe_fails_where_a_database_cannot_grow(file: Path) -> None:
+def test_probe_fails_where_a_database_cannot_grow(file: Path) -> None:
     """Updating a row in place would still succeed here, and a new game would not."""
     run_sql(file, "VACUUM")
     store = open_store(file)
@@ -183,7 +183,7 @@ async def wait_for_status(client: Client, path: str, status: int) -> Any:
     return answer.content
 
 
-def test_a_full_disk_is_reported_until_there_is_space_again(tmp_path: Path) -> None:
+def test_full_disk_is_reported_until_there_is_space_again(tmp_path: Path) -> None:
     """Set and lift a limit on the size of files in the running server: a full disk to it."""
     start = {"game": "draft", "opponent": "table"}
 
@@ -209,7 +209,7 @@ def test_a_full_disk_is_reported_until_there_is_space_again(tmp_path: Path) -> N
 # Through the app ----------------------------------------------------------------------------------
 
 
-def test_a_database_is_healthy_while_moves_of_other_servers_arrive(database: str) -> None:
+def test_database_is_healthy_while_moves_of_other_servers_arrive(database: str) -> None:
     settings = Settings(make_location(database), quiet=True, host_names=("testserver",))
     with TestClient(make_app(settings, workers=InstantWorkers())) as client:
         assert client.get("/health").status_code == 200, on_server(database)

@@ -33,9 +33,7 @@ def log_request(path: str, status: int = 200, **routed: object) -> None:
     log.log_request({**scope, **routed}, status)
 
 
-def test_a_request_is_logged_in_one_line_without_secrets(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_request_is_logged_without_secrets(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging()
     secrets = {"address": "room-of-ann", "code": HANDOVER_CODE}
     log_request(f"/g/room-of-ann/take/{HANDOVER_CODE}", endpoint=log_request, path_params=secrets)
@@ -58,13 +56,11 @@ def test_a_request_is_logged_in_one_line_without_secrets(
         ("//ABC//", None, "//...//"),
     ],
 )
-def test_addresses_and_codes_are_masked(
-    path: str, parameters: dict[str, str] | None, masked: str
-) -> None:
+def test_address_is_masked(path: str, parameters: dict[str, str] | None, masked: str) -> None:
     assert mask_path(path, parameters) == masked
 
 
-def test_static_files_and_health_are_logged_only_if_they_fail(
+def test_static_files_and_health_are_logged_on_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging()
@@ -84,9 +80,7 @@ def test_static_files_and_health_are_logged_only_if_they_fail(
     )
 
 
-def test_a_logged_error_has_no_token_and_no_values_of_statements(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_logged_error_has_no_secrets(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(quiet=True)
     log_request("/")
     error = LookupError(f"no seat for {HANDOVER_CODE}\n[SQL: SELECT 1]\n[parameters: ('Ann', 'x')]")

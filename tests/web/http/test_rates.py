@@ -48,14 +48,14 @@ def test_no_period_grants_more_than_burst_and_rate_and_the_announced_wait_is_eno
             assert last - first + 1 <= burst + rate * (times[last] - begin) + 0.01
 
 
-def test_a_refusal_costs_no_tokens() -> None:
+def test_refusal_costs_no_tokens() -> None:
     limiter = RateLimiter(1, 2, Clock())
     assert not limiter.spend(2, {"a": 1})
     assert limiter.spend(1, {"a": 1, "b": 1}) == pytest.approx(1)
     assert not limiter.spend(2, {"b": 1}), "a had too few, so b paid nothing"
 
 
-def test_the_least_recent_client_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_recent_client_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates, "MAX_CLIENTS", 2)
     limiter = RateLimiter(1, 1, Clock())
     waits = [limiter.spend(1, {client: 1}) > 0 for client in "abacab"]
@@ -101,7 +101,7 @@ def spend(client: TestClient, tokens: float, clients: dict[str, int]) -> None:
     assert not limiter.spend(tokens, clients)
 
 
-def test_a_client_without_tokens_is_refused_for_the_announced_time(tmp_path: Path) -> None:
+def test_client_without_tokens_is_refused_for_the_announced_time(tmp_path: Path) -> None:
     clock = Clock()
     with open_limited_app(tmp_path, clock) as client:
         spend(client, BURST - THINKING, {"testclient": 1})
@@ -149,7 +149,7 @@ def test_wrong_codes_are_charged_to_the_address_and_right_ones_always_work(tmp_p
 
 
 @pytest.mark.slow
-def test_a_class_of_thirty_at_one_address_plays_and_asks_for_hints_at_once(tmp_path: Path) -> None:
+def test_class_of_thirty_at_one_address_plays_and_asks_for_hints_at_once(tmp_path: Path) -> None:
     """The clock stands still: this costs more at once than any lesson."""
     with open_limited_app(tmp_path, Clock()) as client:
         teacher, *pupils = (Browser(client.app, portal=client.portal) for _ in range(31))

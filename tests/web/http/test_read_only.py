@@ -85,7 +85,7 @@ def test_no_other_folder_can_be_written(folders: tuple[Path, Path], folder: Path
     assert "Read-only file system" in done.stderr
 
 
-def test_a_server_plays_thinks_and_saves(server: Server) -> None:
+def test_server_plays_thinks_and_saves(server: Server) -> None:
     with httpx2.Client(base_url=server.url, timeout=SLOW) as client:
         assert client.post("/api/games", json={"game": "draft"}).json()["address"]
         analysis = client.post("/api/analyse", json={"record": "draft:9,8"}).json()

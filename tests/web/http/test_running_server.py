@@ -116,7 +116,7 @@ def test_secrets_reach_only_their_owners_and_never_the_log(server: Server) -> No
 # Broken requests ----------------------------------------------------------------------------------
 
 
-def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(server: Server) -> None:
+def test_client_that_leaves_in_the_middle_of_its_request_is_no_error(server: Server) -> None:
     begun = len(server.log)
     for path, kind, body in (
         ("/new", "application/x-www-form-urlencoded", b"game=dra"),

@@ -23,7 +23,7 @@ RESIGN = {"do": "resign"}
 # Who may act --------------------------------------------------------------------------------------
 
 
-def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient) -> None:
+def test_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient) -> None:
     first, second, _ = start_linked_game(client)
     stranger, _, _ = start_linked_game(client)
     requests: list[tuple[str, dict[str, Any] | None]] = [
@@ -53,7 +53,7 @@ def test_database_holds_no_secret_of_a_browser(tmp_path: Path) -> None:
     assert secret.encode() not in stored
 
 
-def test_seat_is_held_by_header_or_cookie_on_a_request_of_our_own_site(client: TestClient) -> None:
+def test_seat_is_held_by_header_or_cookie_of_our_own_site(client: TestClient) -> None:
     player, made = start_game(client)
     path, token = f"{player.path}/actions", made["token"]
     assert client.post(f"{path}?token={token}", json=RESIGN).status_code == 401
@@ -76,9 +76,7 @@ def test_seat_is_held_by_header_or_cookie_on_a_request_of_our_own_site(client: T
 
 
 @pytest.mark.parametrize("seats", ["waiting", "taken"])
-def test_a_watch_address_gives_no_seat_and_does_not_lead_to_the_play_address(
-    client: TestClient, seats: str
-) -> None:
+def test_watch_address_gives_no_seat_and_no_play_address(client: TestClient, seats: str) -> None:
     first, made = start_game(client, opponent="link")
     if seats == "taken":
         assert client.post(f"{first.path}/join", json={}).status_code == 200
@@ -158,9 +156,7 @@ def test_hidden_blocks_are_in_no_answer(client: TestClient, wanted: dict[str, An
 
 
 @pytest.mark.parametrize("question", ["analyse", "review"])
-def test_a_game_with_hidden_blocks_is_analysed_only_when_it_is_over(
-    client: TestClient, question: str
-) -> None:
+def test_hidden_game_is_analysed_only_when_it_is_over(client: TestClient, question: str) -> None:
     running = client.post(f"/api/{question}", json={"record": "summit(hidden=yes):3,4"})
     assert (running.status_code, running.json()["reason"]) == (422, "hidden")
     over = client.post(f"/api/{question}", json={"record": "summit(hidden=yes,resigned=1):3,4"})
@@ -227,7 +223,7 @@ def test_html_in_names_and_rule_files_is_inert_on_every_page(client: TestClient)
             assert html not in page, page
 
 
-def test_every_answer_has_a_policy_and_no_page_needs_anything_else(client: TestClient) -> None:
+def test_every_answer_has_a_policy_that_its_page_fits(client: TestClient) -> None:
     player, made = start_game(client)
     for answer in (player.get(), player.get("/seat"), player.post("handover")):
         assert answer.headers["cache-control"] == "no-store"
@@ -246,7 +242,7 @@ def test_every_answer_has_a_policy_and_no_page_needs_anything_else(client: TestC
 
 
 @pytest.mark.parametrize("address", ["%00", "a%00b", "x" * 65, "%F0%9F%98%80", "a b"])
-def test_an_impossible_address_is_not_found(client: TestClient, address: str) -> None:
+def test_impossible_address_is_not_found(client: TestClient, address: str) -> None:
     for path in (f"/g/{address}", f"/w/{address}", f"/g/{address}/events", f"/api/games/{address}"):
         assert client.get(path).status_code == 404
     assert client.post(f"/g/{address}/sit").status_code == 404
@@ -257,7 +253,7 @@ def test_an_impossible_address_is_not_found(client: TestClient, address: str) ->
     ["1-499999,500001-999998", "1\\u002d499999,500001\\u002d999998", "1\\t-499999, 5-999998",
         "1-" + "0" * 40 + "999998,1"],
 )  # fmt: skip
-def test_a_million_blocks_are_refused_before_they_are_made(
+def test_million_blocks_are_refused_before_they_are_made(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, blocks: str
 ) -> None:
     catalogue.load_all()
@@ -290,7 +286,7 @@ def test_cookies_that_are_not_ours_are_left_alone(client: TestClient, cookie: st
         (StoreError("the database postgresql://secret.example/games cannot be used"), 503),
     ],
 )
-def test_an_error_of_the_server_is_answered_without_details(
+def test_error_of_the_server_is_answered_without_details(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
 ) -> None:
     async def fail(*_: object) -> None:
@@ -307,7 +303,7 @@ def test_an_error_of_the_server_is_answered_without_details(
         assert "Traceback" not in answer.text
 
 
-def test_a_store_that_fails_for_a_moment_costs_no_seat(
+def test_store_in_trouble_costs_no_seat(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object) -> None:

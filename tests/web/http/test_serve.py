@@ -39,7 +39,7 @@ LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_the_command_serves_until_a_signal_even_while_its_workers_think(
+def test_command_serves_until_a_signal_even_while_its_workers_think(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
     body = b'{"record": "draft(blocks=1-40,target=300):"}'
@@ -69,7 +69,7 @@ def test_without_a_usable_database_no_server_starts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", ["--port", "--port 0 --metrics"])
-def test_a_port_in_use_is_refused_in_one_sentence(
+def test_port_in_use_is_refused_in_one_sentence(
     options: str, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -85,7 +85,7 @@ def test_a_port_in_use_is_refused_in_one_sentence(
     ["--port http", "--port 65536", "--proxy nginx", "--public-url tower.example", "--workers 0",
         "--metrics http", "--max-db 500", "--keep-days 0"],
 )  # fmt: skip
-def test_a_wrong_option_is_refused_with_what_is_expected(
+def test_wrong_option_is_refused_with_what_is_expected(
     option: str, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
 ) -> None:
     assert main(["serve", "--db", "games.db", *option.split()]) == 2
@@ -105,7 +105,7 @@ def test_without_the_extra_the_command_that_installs_it_is_named() -> None:
     assert (done.returncode, done.stderr) == (1, advice)
 
 
-def test_an_app_that_cannot_start_ends_with_an_error(caplog: pytest.LogCaptureFixture) -> None:
+def test_app_that_cannot_start_ends_with_an_error(caplog: pytest.LogCaptureFixture) -> None:
     class BrokenApp(FastAPI):
         async def __call__(self, *_: object) -> None:
             raise RuntimeError("no space")
@@ -136,7 +136,7 @@ def test_without_a_chosen_port_the_next_free_one_is_taken(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("host", ["no such host", "", "192.0.2.77", "x" * 300])
-def test_a_host_of_another_machine_is_refused(host: str) -> None:
+def test_host_of_another_machine_is_refused(host: str) -> None:
     with pytest.raises(ServerStartError, match=r"--host: .* is not an address"):
         open_listener(host, 0)
 

@@ -48,9 +48,7 @@ def test_slow_clients_do_not_delay_a_stop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_open_streams_end_properly_and_a_request_in_progress_is_answered(
-    number: signal.Signals, tmp_path: Path
-) -> None:
+def test_stop_ends_streams_and_answers_requests(number: signal.Signals, tmp_path: Path) -> None:
     with (
         run_small_server(tmp_path) as server,
         closing(connect(server.port, HOST, get("/g/abc/events"))) as stream,
@@ -72,7 +70,7 @@ def test_open_streams_end_properly_and_a_request_in_progress_is_answered(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_a_hanging_server(number: signal.Signals, tmp_path: Path) -> None:
+def test_second_signal_ends_a_hanging_server(number: signal.Signals, tmp_path: Path) -> None:
     with run_small_server(tmp_path, hangs=True) as server:
         server.send_signal(signal.SIGTERM)
         server.wait_for("closing")

@@ -69,7 +69,7 @@ async def players(ports: list[int]) -> AsyncIterator[list[Client]]:
         client.close()
 
 
-async def test_moves_offers_and_results_are_seen_at_both_servers(
+async def test_every_action_is_seen_at_both_servers(
     ports: list[int], players: list[Client]
 ) -> None:
     ann, ben = players

@@ -52,7 +52,7 @@ async def test_followers_look_at_first_and_after_every_change_of_their_room() ->
         news.close()
 
 
-async def test_changes_while_a_follower_is_busy_wake_it_once_and_a_revision_only_once() -> None:
+async def test_busy_follower_wakes_once_and_once_for_a_revision() -> None:
     hub = Hub()
     with closing(hub.subscribe(ROOM)) as news:
         assert await news.wait()
@@ -68,7 +68,7 @@ async def test_changes_while_a_follower_is_busy_wake_it_once_and_a_revision_only
 
 
 @given(st.lists(st.integers(0, 3)))
-def test_a_follower_never_misses_the_newest_state(pauses: list[int]) -> None:
+def test_follower_never_misses_the_newest_state(pauses: list[int]) -> None:
     """A change comes after each pause in turns of the loop; the follower looks, then rests."""
     seen: list[int] = []
 
@@ -98,7 +98,7 @@ def test_a_follower_never_misses_the_newest_state(pauses: list[int]) -> None:
     assert seen == sorted(seen)
 
 
-def test_a_topic_is_listed_until_its_last_follower_leaves() -> None:
+def test_topic_is_listed_until_its_last_follower_leaves() -> None:
     hub = Hub()
     first, second = hub.subscribe(ROOM, OTHER_ROOM), hub.subscribe(ROOM)
     first.follow({ROOM})
@@ -183,7 +183,7 @@ async def test_followers_hear_of_changes_to_a_file(tmp_path: Path) -> None:
         assert hub.queue.empty()
 
 
-async def test_postgresql_names_the_room_that_has_changed(
+async def test_postgresql_names_a_changed_room(
     heard: QueueHub, other: psycopg.AsyncConnection
 ) -> None:
     await notify(other, "room 17")
@@ -195,7 +195,7 @@ async def test_postgresql_names_the_room_that_has_changed(
         assert await heard.read_next() is None
 
 
-async def test_a_change_that_is_rolled_back_is_not_announced(
+async def test_rolled_back_change_is_not_announced(
     heard: QueueHub, other: psycopg.AsyncConnection
 ) -> None:
     async with other.transaction(force_rollback=True):
@@ -204,7 +204,7 @@ async def test_a_change_that_is_rolled_back_is_not_announced(
     assert await heard.read_next() == Notice(Topic("room", 2))
 
 
-async def test_after_a_lost_connection_anything_may_have_changed(
+async def test_lost_connection_announces_any_change(
     heard: QueueHub, other: psycopg.AsyncConnection
 ) -> None:
     for number in range(3):
@@ -215,7 +215,7 @@ async def test_after_a_lost_connection_anything_may_have_changed(
         await heard.read_until(Notice(Topic("room", number)))
 
 
-async def test_a_database_that_refuses_connections_is_tried_until_it_accepts_them(
+async def test_database_that_refuses_connections_is_tried_until_it_accepts_them(
     heard: QueueHub, postgres_url: str, server: str
 ) -> None:
     name = postgres_url.rpartition("/")[2].partition("?")[0]
@@ -230,7 +230,7 @@ async def test_a_database_that_refuses_connections_is_tried_until_it_accepts_the
     assert heard.listener.is_connected
 
 
-async def test_a_closed_listener_hears_nothing_and_leaves_the_database(
+async def test_closed_listener_hears_nothing_and_leaves_the_database(
     heard: QueueHub, other: psycopg.AsyncConnection
 ) -> None:
     heard.listener.close()

@@ -47,7 +47,7 @@ async def read_next(updates: AsyncGenerator[tuple[StoredRoom, Wakeup], None]) ->
     return room
 
 
-async def test_a_follower_sees_every_state_or_a_later_one(lobby: Lobby) -> None:
+async def test_follower_sees_every_state_or_a_later_one(lobby: Lobby) -> None:
     address, ann, ben = await open_linked_room(lobby)
     watch = (await lobby.find_room(address)).watch
     states: list[StoredRoom] = []
@@ -68,13 +68,13 @@ async def test_a_follower_sees_every_state_or_a_later_one(lobby: Lobby) -> None:
     assert states[-1].room.table.outcome == (0, "resigned")
 
 
-async def test_a_follower_of_a_quiet_room_gets_the_same_state_again(lobby: Lobby) -> None:
+async def test_follower_of_a_quiet_room_gets_the_same_state_again(lobby: Lobby) -> None:
     address, _, _ = await open_linked_room(lobby)
     updates = lobby.follow(await lobby.find_room(address), 0.01)
     assert (await read_next(updates)).revision == (await read_next(updates)).revision
 
 
-async def test_the_stream_of_a_deleted_room_ends(lobby: Lobby, tmp_path: Path) -> None:
+async def test_stream_of_a_deleted_room_ends(lobby: Lobby, tmp_path: Path) -> None:
     address, _, _ = await open_linked_room(lobby)
     stored = await lobby.find_room(address)
     updates = lobby.follow(stored)
@@ -98,9 +98,7 @@ async def test_one_of_many_moves_at_once_is_accepted(lobby: Lobby) -> None:
 # Other servers ------------------------------------------------------------------------------------
 
 
-async def test_a_move_after_one_at_another_server_is_tried_again(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_move_after_another_server_is_tried_again(lobby: Lobby, tmp_path: Path) -> None:
     address, ann, ben = await open_linked_room(lobby)
     async with open_lobby(tmp_path) as other:
         assert (await other.find_room(address)).room == (await lobby.find_room(address)).room
@@ -111,9 +109,7 @@ async def test_a_move_after_one_at_another_server_is_tried_again(
             await lobby.act(address, ann, Move(1, 7))
 
 
-async def test_a_change_by_another_program_is_seen_once_it_is_announced(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_announced_change_by_another_program_is_seen(lobby: Lobby, tmp_path: Path) -> None:
     address, _, _ = await open_linked_room(lobby)
     stored = await lobby.find_room(address)
     updates = lobby.follow(stored)
@@ -127,9 +123,7 @@ async def test_a_change_by_another_program_is_seen_once_it_is_announced(
     await updates.aclose()
 
 
-async def test_a_seat_that_another_server_gave_away_is_held_here_at_once(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_seat_of_another_server_is_held_here_at_once(lobby: Lobby, tmp_path: Path) -> None:
     stored, ann = await lobby.open_room(LINK)
     async with open_lobby(tmp_path) as other:
         await other.find_room(stored.address)
@@ -152,7 +146,7 @@ async def test_many_rooms_of_another_server_are_found_at_once(lobby: Lobby, tmp_
 # Computers ----------------------------------------------------------------------------------------
 
 
-async def test_the_computer_moves_by_itself_to_the_end(lobby: Lobby) -> None:
+async def test_computer_moves_by_itself_to_the_end(lobby: Lobby) -> None:
     stored, token = await lobby.open_room(NewRoom(START, "gentle"))
     while not stored.room.over:
         assert stored.room.table.game.to_move == 0
@@ -161,9 +155,7 @@ async def test_the_computer_moves_by_itself_to_the_end(lobby: Lobby) -> None:
     assert stored.room.seats[1].name == "Gentle"
 
 
-async def test_a_computer_that_was_stopped_moves_when_its_room_is_opened(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_stopped_computer_moves_when_its_room_is_opened(lobby: Lobby, tmp_path: Path) -> None:
     async with open_lobby(tmp_path, InstantWorkers(gives_up=True)) as stopped:
         stored, _ = await stopped.open_room(COMPUTER_FIRST)
     stored = await wait_for_computer(lobby, await lobby.find_room(stored.address))
@@ -177,7 +169,7 @@ class EndlessWorkers(InstantWorkers):
         await asyncio.Event().wait()
 
 
-async def test_a_computer_does_not_move_while_its_server_stops(tmp_path: Path) -> None:
+async def test_computer_does_not_move_while_its_server_stops(tmp_path: Path) -> None:
     async with open_lobby(tmp_path, EndlessWorkers()) as lobby:
         stored, token = await lobby.open_room(NewRoom(START, "perfect"))
         await lobby.act(stored.address, token, Move(0, 5))
@@ -187,9 +179,7 @@ async def test_a_computer_does_not_move_while_its_server_stops(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("error", [GaveUpError("it took too long"), ZeroDivisionError()])
-async def test_a_computer_whose_workers_fail_moves_and_says_so(
-    tmp_path: Path, error: Exception
-) -> None:
+async def test_computer_without_workers_moves_and_says_so(tmp_path: Path, error: Exception) -> None:
     workers = InstantWorkers()
     workers.trouble = error
     async with open_lobby(tmp_path, workers) as lobby:
@@ -201,7 +191,7 @@ async def test_a_computer_whose_workers_fail_moves_and_says_so(
     assert workers.asked == 1
 
 
-async def test_a_computer_move_that_could_not_be_stored_is_tried_again(
+async def test_failed_computer_move_is_tried_again(
     lobby: Lobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("number_tower.web.thinking.computers._STORE_RETRY", 0.01)
@@ -222,7 +212,7 @@ async def test_a_computer_move_that_could_not_be_stored_is_tried_again(
     assert writes > 3
 
 
-async def test_a_computer_answers_the_newest_move_after_a_takeback(lobby: Lobby) -> None:
+async def test_computer_answers_the_newest_move_after_a_takeback(lobby: Lobby) -> None:
     stored, token = await lobby.open_room(NewRoom(START, "gentle"))
     await lobby.act(stored.address, token, Move(0, 5))
     await lobby.act(stored.address, token, Undo(1))
@@ -242,6 +232,6 @@ async def test_a_computer_answers_the_newest_move_after_a_takeback(lobby: Lobby)
         Rules(blocks=range(1, 10), supply="endless", target=9_999),
     ],
 )
-async def test_a_game_that_is_too_large_is_not_started(lobby: Lobby, rules: Rules) -> None:
+async def test_game_that_is_too_large_is_not_started(lobby: Lobby, rules: Rules) -> None:
     with pytest.raises(TooLargeError):
         await lobby.open_room(NewRoom(Table(Game(rules))))

@@ -85,7 +85,7 @@ def read(player: Player, path: str, seen: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize("path", SHOWS_MOVE)
-def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, path: str) -> None:
+def test_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, path: str) -> None:
     first, second = servers
     ann, _, _ = start_linked_game(first)
     assert not SHOWS_MOVE[path](read(at_server(ann, second), path))
@@ -97,7 +97,7 @@ def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, p
 
 
 @pytest.mark.parametrize("page", PAGES[1:])
-def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, page: str) -> None:
+def test_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, page: str) -> None:
     first, second = servers
     ann, _, made = start_linked_game(first)
     path = page.format(**made)
@@ -108,9 +108,7 @@ def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, 
 
 
 @pytest.mark.parametrize("seen", ["", "1.2", "-1", "x", "3" * 5000])
-def test_a_malformed_revision_is_refused_by_the_api_and_ignored_by_pages(
-    servers: Pair, seen: str
-) -> None:
+def test_malformed_revision_is_refused_by_the_api_alone(servers: Pair, seen: str) -> None:
     first, _ = servers
     ann, _, made = start_linked_game(first)
     for path in SHOWS_MOVE:
@@ -120,7 +118,7 @@ def test_a_malformed_revision_is_refused_by_the_api_and_ignored_by_pages(
         assert first.get(page.format(**made), params={"seen": seen}).status_code == 200
 
 
-def test_a_revision_that_does_not_exist_is_answered_with_the_newest_state(
+def test_revision_that_does_not_exist_is_answered_with_the_newest_state(
     servers: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.05)
@@ -137,9 +135,7 @@ def test_a_revision_that_does_not_exist_is_answered_with_the_newest_state(
         assert "try again in a moment" in answer.text
 
 
-async def test_a_request_waits_for_the_state_that_it_names(
-    lobby: Lobby, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_request_waits_for_its_state(lobby: Lobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", SLOW)
     address, ann, ben = await open_linked_room(lobby)
     revision = (await lobby.find_room(address)).revision
@@ -151,7 +147,7 @@ async def test_a_request_waits_for_the_state_that_it_names(
     assert (await waiting).room.table.game.moves == (9, 8)
 
 
-async def test_a_request_that_waits_in_vain_leaves_no_follower(
+async def test_waiting_in_vain_leaves_no_follower(
     lobby: Lobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.01)
@@ -161,7 +157,7 @@ async def test_a_request_that_waits_in_vain_leaves_no_follower(
     assert not lobby.hub.list_topics()
 
 
-def test_a_move_that_is_repeated_at_another_server_gets_the_newest_state(servers: Pair) -> None:
+def test_move_that_is_repeated_at_another_server_gets_the_newest_state(servers: Pair) -> None:
     first, second = servers
     ann, ben, _ = start_linked_game(first)
     ann.place(9)
@@ -171,9 +167,7 @@ def test_a_move_that_is_repeated_at_another_server_gets_the_newest_state(servers
     assert (again["moves"], again["revision"]) == ([9, 8], seen)
 
 
-def test_a_game_that_has_just_ended_is_found_at_every_server_after_a_rematch(
-    servers: Pair,
-) -> None:
+def test_finished_game_is_found_at_every_server_after_a_rematch(servers: Pair) -> None:
     first, second = servers
     ann, ben, _ = start_linked_game(first)
     at_server(ann, second).get()

@@ -56,7 +56,7 @@ def later(lobby: Lobby, seconds: float) -> Iterator[None]:
     lobby.clock = before
 
 
-async def test_a_player_is_here_while_a_page_is_open(
+async def test_player_with_an_open_page_is_here(
     lobby: Lobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.SEEN_EVERY", 0.01)
@@ -71,9 +71,7 @@ async def test_a_player_is_here_while_a_page_is_open(
             await wait_for_states(lobby, address, "gone", "gone")
 
 
-async def test_another_server_hears_at_once_that_a_player_comes_or_hides_the_page(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_another_server_sees_presence_at_once(lobby: Lobby, tmp_path: Path) -> None:
     address, ann, ben = await open_linked_room(lobby)
     async with open_lobby(tmp_path) as other:
         await lobby.act(address, ann, Move(0, 9))
@@ -116,7 +114,7 @@ async def check_refusal(lobby: Lobby, address: str, token: str) -> None:
         await lobby.act(address, token, Claim())
 
 
-async def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(lobby: Lobby) -> None:
+async def test_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(lobby: Lobby) -> None:
     address, ann, ben = await open_linked_room(lobby)
     await lobby.act(address, ann, Move(0, 9))
     with later(lobby, CLAIM_AFTER - 2):
@@ -131,9 +129,7 @@ async def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(lo
     assert stored.room.table.log[-1].to_text() == "forfeit 2"
 
 
-async def test_the_time_of_a_player_who_left_before_counts_from_the_turn(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_absence_before_the_turn_counts_from_the_turn(lobby: Lobby, tmp_path: Path) -> None:
     address, ann, _ = await open_linked_room(lobby)
     lobby._started = time() - 10_000  # noqa: SLF001 - Ben has left long ago
     run_sql(tmp_path / "games.db", "UPDATE seats SET seen = 5.0")
@@ -144,9 +140,7 @@ async def test_the_time_of_a_player_who_left_before_counts_from_the_turn(
     await check_refusal(lobby, address, ann)
 
 
-async def test_a_player_who_joins_waits_as_long_for_one_who_left_before(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_joining_player_waits_for_one_who_left_before(lobby: Lobby, tmp_path: Path) -> None:
     stored, _ = await lobby.open_room(LINK)
     run_sql(tmp_path / "games.db", "UPDATE rooms SET changed = '2026-01-01T00:00:00.000000Z'")
     lobby._started = time() - 10_000  # noqa: SLF001 - Ann has left long ago
@@ -187,9 +181,7 @@ def test_players_see_each_other_and_spectators_see_both(client: TestClient) -> N
 
 
 @pytest.mark.parametrize("opponent", ["table", "computer", "link"])
-def test_a_player_without_a_human_opponent_elsewhere_sees_no_presence(
-    client: TestClient, opponent: str
-) -> None:
+def test_presence_is_shown_only_with_an_opponent(client: TestClient, opponent: str) -> None:
     form = {"game": "draft", "opponent": opponent}
     assert get_presence(client, client.post("/new", data=form).headers["location"]) == {}
 
@@ -209,7 +201,7 @@ def test_without_a_script_the_page_of_a_linked_game_reloads_by_itself(client: Te
     assert find_reload(client, table) == []
 
 
-def test_a_claim_is_offered_on_the_page_and_made_there(client: TestClient) -> None:
+def test_claim_is_offered_on_the_page_and_made_there(client: TestClient) -> None:
     room, ben = link_two(client)
     client.post(f"{room}/move", data={"block": "9"})
     assert client.post(f"{room}/claim").status_code == 409

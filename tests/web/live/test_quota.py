@@ -29,7 +29,7 @@ NEW_ROOMS: list[tuple[str, dict[str, Any]]] = [
 """Every way to a new room."""
 
 
-async def test_an_address_opens_a_thousand_rooms_a_day() -> None:
+async def test_address_opens_a_thousand_rooms_a_day() -> None:
     clock = Clock()
     quota = StorageQuota(lambda: 0, clock=clock)
     await quota.admit("here", MAX_ROOMS_PER_DAY)
@@ -41,9 +41,7 @@ async def test_an_address_opens_a_thousand_rooms_a_day() -> None:
     await quota.admit("here", MAX_ROOMS_PER_DAY)
 
 
-async def test_a_database_is_full_from_its_maximum_on_and_that_is_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_database_is_full_from_its_maximum_on(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     clock = Clock()
     sizes = [500, 900, 999, 1000, 950, 899]
@@ -73,7 +71,7 @@ def visitor(tmp_path: Path) -> Iterator[TestClient]:
         yield client
 
 
-def test_a_full_database_refuses_new_rooms_and_stores_moves(visitor: TestClient) -> None:
+def test_full_database_refuses_new_rooms_and_stores_moves(visitor: TestClient) -> None:
     player, _ = apps.start_game(visitor)
     apps.replace_parts(visitor, quota=StorageQuota(lambda: 1, 1))
     for path, sent in NEW_ROOMS:
@@ -84,7 +82,7 @@ def test_a_full_database_refuses_new_rooms_and_stores_moves(visitor: TestClient)
     assert player.place(9, 8).json()["moves"] == [9, 8]
 
 
-def test_the_quota_of_an_address_holds_on_every_way_to_a_new_room(visitor: TestClient) -> None:
+def test_quota_of_an_address_holds_on_every_way_to_a_new_room(visitor: TestClient) -> None:
     apps.replace_parts(visitor, quota=StorageQuota(lambda: 0, None, len(NEW_ROOMS)))
     for path, sent in NEW_ROOMS:
         assert visitor.post(path, **sent).status_code in {201, 303}, path
@@ -94,7 +92,7 @@ def test_the_quota_of_an_address_holds_on_every_way_to_a_new_room(visitor: TestC
         assert "One address can start at most 4 new games a day." in refused.text
 
 
-def test_a_round_of_a_class_counts_its_games(visitor: TestClient) -> None:
+def test_round_of_a_class_counts_its_games(visitor: TestClient) -> None:
     teacher, *pupils = (Browser(visitor.app, portal=visitor.portal) for _ in range(5))
     page = teacher.ask("POST", "/class/new", data={"games": "draft"}).headers["location"]
     for number, pupil in enumerate(pupils):

@@ -126,7 +126,7 @@ class LinkedRoom:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_loss_to_a_computer_is_not_celebrated(client: TestClient, name: str, level: str) -> None:
+def test_loss_to_a_computer_is_not_celebrated(client: TestClient, name: str, level: str) -> None:
     page = Page(client, open_room(client, NewRoom(lose(name, level), level)))
     assert f"{level.capitalize()} wins" in page.headline
     assert page.title.startswith(page.headline.removesuffix("."))
@@ -139,7 +139,7 @@ def test_a_loss_to_a_computer_is_not_celebrated(client: TestClient, name: str, l
         assert mark not in page.html.split('id="status"')[1]
 
 
-def test_a_win_over_a_link_is_celebrated_except_for_the_loser(
+def test_win_is_celebrated_except_for_the_loser(
     client: TestClient, snapshot: SnapshotAssertion
 ) -> None:
     room = LinkedRoom(client, game="race", target="9")
@@ -153,9 +153,7 @@ def test_a_win_over_a_link_is_celebrated_except_for_the_loser(
     assert room.summarize() == snapshot
 
 
-def test_every_state_of_a_match_is_told_in_status_title_and_log(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_match_is_told_to_all_readers(client: TestClient, snapshot: SnapshotAssertion) -> None:
     room = LinkedRoom(client, game="race", best_of="3")
     scenes = {"begun": room.summarize()}
     room.place(room.ann, 7)
@@ -175,7 +173,7 @@ def test_every_state_of_a_match_is_told_in_status_title_and_log(
 # Other scenes -------------------------------------------------------------------------------------
 
 
-def test_a_forced_skip_is_told_to_all_in_status_and_log(
+def test_forced_skip_is_told_to_all_readers(
     client: TestClient, snapshot: SnapshotAssertion
 ) -> None:
     room = LinkedRoom(client, game="draft")
@@ -189,7 +187,7 @@ def test_a_forced_skip_is_told_to_all_in_status_and_log(
     assert {**room.summarize(), "at one table": one_table.summarize()} == snapshot
 
 
-def test_a_spectator_of_a_waiting_room_is_not_addressed_as_a_player(client: TestClient) -> None:
+def test_spectator_of_a_waiting_room_is_not_addressed_as_a_player(client: TestClient) -> None:
     waiting = client.post("/new", data={"game": "race", "opponent": "link"}).headers["location"]
     assert "your link" in Page(client, waiting).status
     watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(waiting).text)[0]
@@ -215,7 +213,7 @@ def test_changes_that_the_log_leaves_out_are_counted(client: TestClient) -> None
 
 
 @pytest.mark.parametrize(("form", "is_told"), [({}, True), ({"target": "40"}, False)])
-def test_an_invitation_tells_the_summary_only_of_unchanged_rules(
+def test_invitation_tells_the_summary_only_of_unchanged_rules(
     client: TestClient, form: dict[str, str], *, is_told: bool
 ) -> None:
     form = {"game": "draft", "opponent": "link", **form}
@@ -228,7 +226,7 @@ def test_an_invitation_tells_the_summary_only_of_unchanged_rules(
 # The API ------------------------------------------------------------------------------------------
 
 
-def test_the_api_tells_readers_the_same_as_the_pages(client: TestClient) -> None:
+def test_api_tells_readers_the_same_as_the_pages(client: TestClient) -> None:
     ann, ben, _ = apps.start_linked_game(client, game="race", names=["Ann"])
     client.cookies.clear()
     placed, refused = (ann.act("move", block=7, version=version) for version in (0, 1))
@@ -247,7 +245,7 @@ def test_the_api_tells_readers_the_same_as_the_pages(client: TestClient) -> None
         assert [message["text"] for message in log if message["moment"] == "placed"] == [text]
 
 
-def test_the_api_tells_two_at_one_table_the_words_of_the_rulebook(client: TestClient) -> None:
+def test_api_tells_two_at_one_table_the_words_of_the_rulebook(client: TestClient) -> None:
     both, _ = apps.start_game(client, names=["Ann", "Ben"])
     client.cookies.clear()
     both.place(9)

@@ -58,9 +58,7 @@ async def gated_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
         site.gate.touch()
 
 
-async def test_computers_move_and_hints_are_given_while_analyses_wait(
-    gated_site: Site,
-) -> None:
+async def test_computers_move_and_hints_are_given_while_analyses_wait(gated_site: Site) -> None:
     lines = [f"rules(blocks=1-{number + 20}):" for number in range(8)]
     analyses = [gated_site.analyse("10.0.0.1", line) for line in lines]
     await wait_until_true(gated_site.log.exists)
@@ -79,7 +77,7 @@ async def test_computers_move_and_hints_are_given_while_analyses_wait(
     await asyncio.gather(*analyses)
 
 
-async def test_a_question_that_waits_too_long_is_refused(
+async def test_question_without_a_turn_is_refused(
     gated_site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))

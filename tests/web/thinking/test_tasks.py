@@ -46,7 +46,7 @@ def send(value: T) -> T:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", GAMES)
-def test_a_computer_chooses_as_its_player_does(level: str, name: str) -> None:
+def test_computer_chooses_as_its_player_does(level: str, name: str) -> None:
     game = Game(catalogue.load_named(name).rules)
     game = game.play(game.legal[0])
     copy = send(game)
@@ -55,12 +55,12 @@ def test_a_computer_chooses_as_its_player_does(level: str, name: str) -> None:
     assert tasks.choose_block(level, 7, copy) == (block, "")
 
 
-def test_a_pickled_game_is_small() -> None:
+def test_pickled_game_is_small() -> None:
     assert len(pickle.dumps(Game(Rules(range(1, 1001), fit="related"), 1, (1000, 500, 1)))) < 5_000
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
+def test_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     book = catalogue.load_named(name)
     table, voice = Table(Game(book.rules), name), get_voice(book)
     best = hint(nt.solve(table.game))
@@ -81,13 +81,13 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     ("line", "reason"),
     [("summit(hidden=yes):9", "hidden"), ("draft:9,8,6", "over"), ("draft(resigned=1):9", "over")],
 )
-def test_a_game_that_is_hidden_or_over_gets_no_hint(line: str, reason: str) -> None:
+def test_game_that_is_hidden_or_over_gets_no_hint(line: str, reason: str) -> None:
     answer = hints.give_hint(from_line(line), 3)
     assert (answer.block, answer.more, len(answer.texts)) == (None, False, 1)
     assert reason in answer.texts[0]
 
 
-def test_an_unsolved_position_gets_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsolved_position_gets_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     knowledge = SimpleNamespace(solve=lambda *_: None)
     monkeypatch.setattr(hints, "get_knowledge", lambda _: knowledge)
     answer = hints.give_hint(from_line("draft:9"), 3)
@@ -127,7 +127,7 @@ def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
     assert get_final_worth(table.game.position.place(6)) is not None
 
 
-def test_the_value_of_a_game_that_is_too_vast_stays_unknown() -> None:
+def test_value_of_a_game_that_is_too_vast_stays_unknown() -> None:
     analysis = analyse_table(from_line(VAST), seconds=0.2)
     assert {analysis.value, *(move.value for move in analysis.moves)} == {None}
     assert "No move is valued" in analysis.note
@@ -143,7 +143,7 @@ def test_only_the_first_of_many_moves_get_a_reason() -> None:
 # Reviews ------------------------------------------------------------------------------------------
 
 
-def test_a_review_is_that_of_the_coach() -> None:
+def test_review_is_that_of_the_coach() -> None:
     table = from_line("draft(names=Ann,Ben,resigned=1):9,8")
     answer, truth = (
         send(tasks.review_table(table, SLOW, SLOW)),
@@ -158,7 +158,7 @@ def test_a_review_is_that_of_the_coach() -> None:
 @pytest.mark.parametrize(
     ("line", "seconds", "altogether"), [("draft:9,8,5", SLOW, 0.0), (f"{VAST}5,6,7,8", 0.2, 0.3)]
 )
-def test_a_review_without_time_leaves_all_moves_unknown(
+def test_review_without_time_leaves_moves_open(
     line: str, seconds: float, altogether: float
 ) -> None:
     table = from_line(line)
@@ -185,7 +185,7 @@ def check_question(question: quiz.PuzzleQuestion) -> None:
     assert question.solution_text.startswith(f"{question.answer} wins")
 
 
-def test_the_puzzle_of_a_day_is_that_of_the_coach() -> None:
+def test_puzzle_of_a_day_is_that_of_the_coach() -> None:
     question = send(quiz.make_daily_puzzle("2027-01-31"))
     book, puzzle = puzzles.find_daily_puzzle("2027-01-31")
     assert (question.game, question.grade) == (book.name, puzzle.grade)
@@ -194,7 +194,7 @@ def test_the_puzzle_of_a_day_is_that_of_the_coach() -> None:
 
 
 @pytest.mark.parametrize("number", range(1, 1 + size(3, 7)))
-def test_a_numbered_puzzle_has_its_grade_and_one_answer(number: int) -> None:
+def test_numbered_puzzle_has_its_grade_and_one_answer(number: int) -> None:
     question = quiz.make_numbered_puzzle("seed", number, None, None)
     assert question.grade == (number - 1) % 5 + 1
     assert sum(choice.is_right for choice in question.choices) == 1
@@ -207,9 +207,7 @@ def test_puzzles_of_a_game_and_grade_differ() -> None:
     assert first.line != second.line
 
 
-def test_a_game_without_puzzles_of_a_grade_names_the_grades_that_exist(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_missing_grade_names_the_grades_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(puzzles, "_TRIALS", size(1, 3))
     with pytest.raises(LookupError, match="no puzzle of grade 3 was found in race; of grade 1"):
         quiz.make_numbered_puzzle("a", 1, 3, "race")
@@ -217,7 +215,7 @@ def test_a_game_without_puzzles_of_a_grade_names_the_grades_that_exist(
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_lesson_has_three_positions_with_a_win_to_find(name: str) -> None:
+def test_lesson_has_three_positions_with_a_win_to_find(name: str) -> None:
     lesson = send(quiz.make_lesson(catalogue.load_named(name)))
     assert len(lesson) == 3
     for question in lesson:

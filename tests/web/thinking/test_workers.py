@@ -74,7 +74,7 @@ def ask(
     return asyncio.ensure_future(workers.ask(task, *args, **{"seconds": SLOW, **terms}))
 
 
-async def test_a_question_is_answered_in_another_process_while_the_loop_goes_on(
+async def test_question_is_answered_in_another_process(
     shared_workers: Workers, tmp_path: Path
 ) -> None:
     assert await ask(shared_workers, add, 2, 3) == 5
@@ -99,7 +99,7 @@ async def test_processes_start_with_the_first_question_or_when_they_are_warmed()
 @pytest.mark.parametrize(
     "question", [(time.sleep, LONG), (signal.raise_signal, signal.SIGSTOP), (pow, 3, 10**9)]
 )
-async def test_an_endless_question_is_killed_and_later_ones_are_answered(
+async def test_endless_question_does_not_block_others(
     shared_workers: Workers, question: Any
 ) -> None:
     before = await ask(shared_workers, os.getpid)
@@ -114,7 +114,7 @@ async def test_an_endless_question_is_killed_and_later_ones_are_answered(
 
 
 @limited
-async def test_a_question_that_takes_too_much_memory_is_given_up() -> None:
+async def test_question_that_takes_too_much_memory_is_given_up() -> None:
     async with open_workers(memory=256) as workers:
         assert await ask(workers, taking, 100) == 100 << 20
         with pytest.raises(GaveUpError, match="more memory than it may"):
@@ -122,9 +122,7 @@ async def test_a_question_that_takes_too_much_memory_is_given_up() -> None:
         assert await ask(workers, taking, 100) == 100 << 20
 
 
-async def test_a_question_is_given_up_if_the_system_refuses_a_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_refused_process_gives_its_question_up(monkeypatch: pytest.MonkeyPatch) -> None:
     refuse = Mock(side_effect=BlockingIOError("there are too many processes"))
     monkeypatch.setattr(SpawnProcess, "start", refuse)
     async with open_workers() as workers:
@@ -138,9 +136,7 @@ async def test_a_question_is_given_up_if_the_system_refuses_a_process(
     "death",
     [(signal.raise_signal, signal.SIGKILL), (signal.raise_signal, signal.SIGSEGV), (os._exit, 0)],
 )
-async def test_a_process_that_dies_loses_its_question_alone(
-    shared_workers: Workers, death: Any
-) -> None:
+async def test_dying_process_loses_its_question_alone(shared_workers: Workers, death: Any) -> None:
     died, other = ask(shared_workers, *death), ask(shared_workers, add, 2, 3)
     with pytest.raises(GaveUpError, match="has ended"):
         await died
@@ -148,14 +144,14 @@ async def test_a_process_that_dies_loses_its_question_alone(
 
 
 @posix
-async def test_an_idle_process_that_dies_loses_no_question(shared_workers: Workers) -> None:
+async def test_idle_process_that_dies_loses_no_question(shared_workers: Workers) -> None:
     before = await ask(shared_workers, os.getpid)
     os.kill(before, signal.SIGKILL)
     await wait_until_true(lambda: not active_children())
     assert await ask(shared_workers, os.getpid) != before
 
 
-async def test_the_error_of_a_task_reaches_the_asker(shared_workers: Workers) -> None:
+async def test_error_of_a_task_reaches_the_asker(shared_workers: Workers) -> None:
     with pytest.raises(NotSolvedError, match="not solved within 3 seconds") as unknown:
         await ask(shared_workers, unsolved)
     assert "in unsolved" in str(unknown.value.__cause__)
@@ -194,7 +190,7 @@ async def thread(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workers]:
         yield workers
 
 
-async def test_a_question_with_a_key_is_computed_once_and_its_answer_is_cached(
+async def test_answer_with_a_key_is_computed_once_and_cached(
     thread: Workers, tmp_path: Path
 ) -> None:
     def note(word: str) -> asyncio.Task[Any]:
