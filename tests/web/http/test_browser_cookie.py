@@ -38,9 +38,7 @@ def test_browser_has_one_cookie_however_many_games_it_plays(browser: Browser) ->
 @pytest.mark.parametrize(
     ("https", "prefix", "end"), [(False, "", ""), (True, "__Host-", "; Secure")]
 )
-def test_cookie_is_private_and_lasts_a_year(
-    browser: Browser, prefix: str, end: str, *, https: bool
-) -> None:
+def test_cookie_lasts_a_year(browser: Browser, prefix: str, end: str, *, https: bool) -> None:
     answer = browser.ask("POST", "/new", https=https, **NEW)
     [cookie] = answer.headers.get_list("set-cookie")
     pattern = r"browser-[0-9a-f]{8}=[\w-]{43}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax"

@@ -81,9 +81,7 @@ def proxied(
         yield site
 
 
-def test_caddy_understands_its_file_and_serves_the_site_of_the_servers(
-    tmp_path: Path,
-) -> None:
+def test_caddy_understands_its_file_and_serves_the_site_of_the_servers(tmp_path: Path) -> None:
     adapted = adapt_caddyfile(CADDYFILE, tmp_path, SITE="tower.example.org")
     assert '"Host":["tower.example.org"]' in adapted
     for name in SERVERS:

@@ -211,25 +211,21 @@ def write_part(text: str, disposition: str = "{}", content: str = "1") -> Call:
 
 
 def list_header_cases() -> Iterator[Case]:
-    """Yield every way to put a text into a header."""
+    """Yield every way to put a text into a header, and into the parts of a form."""
     targets = ("GET", "/"), ("GET", "/static/tower.css"), ("POST", "/theme"), ("POST", "/api/games")
-    for name in HEADERS:
-        for target in targets:
-            yield Case(f"{target} {name}", partial(write_header, name, *target), HEAD)
-    for name, target, template in (
-        ("cookie", ("GET", "/"), 'a="{}"'),
-        ("range", ("GET", "/static/tower.css"), "bytes={}"),
-        ("authorization", ("POST", "/api/games"), "Bearer {}"),
-        ("content-type", ("POST", "/theme"), "multipart/form-data; boundary={}"),
-    ):
-        yield Case(
-            f"{name} {template}", partial(write_header, name, *target, template=template), HEAD
-        )
-    yield Case("a part's name", partial(write_part, disposition='form-data; name="{}"'), BODY)
+    headers = [(name, target, "{}") for name in HEADERS for target in targets] + [
+        ("cookie", targets[0], 'a="{}"'),
+        ("range", targets[1], "bytes={}"),
+        ("authorization", targets[3], "Bearer {}"),
+        ("content-type", targets[2], "multipart/form-data; boundary={}"),
+    ]
+    for name, target, template in headers:
+        make = partial(write_header, name, *target, template=template)
+        yield Case(f"{target} {name} {template}", make, HEAD)
+    field = 'form-data; name="{}"'
+    yield Case("a part's name", partial(write_part, disposition=field), BODY)
     yield Case("a part's header", write_part, BODY)
-    yield Case(
-        "a part's content", lambda text: write_part("", 'form-data; name="theme"', text), BODY
-    )
+    yield Case("a part's content", lambda text: write_part("", field, text), BODY)
 
 
 def post_json(path: str, content: object, *headers: tuple[str, str]) -> Call:

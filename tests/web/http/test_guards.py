@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from unittest.mock import Mock
 
@@ -64,9 +64,7 @@ def client() -> Iterator[TestClient]:
         yield client
 
 
-def test_every_answer_limits_its_page_and_is_cached_only_if_it_says_so(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_every_answer_limits_its_page(client: TestClient, snapshot: SnapshotAssertion) -> None:
     headers = [client.get(path).headers for path in ("/", "/nothing", "/cached")]
     limits = [{name: header[name] for name in SECURITY_HEADERS} for header in headers]
     assert limits[0] == snapshot
@@ -141,9 +139,7 @@ def cut_into_pieces(size: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("write", [lambda size: b"x" * size, cut_into_pieces])
-def test_body_is_read_up_to_the_limit(
-    client: TestClient, write: Callable[[int], bytes | Iterator[bytes]]
-) -> None:
+def test_body_is_read_up_to_the_limit(client: TestClient, write: Any) -> None:
     assert client.post("/g/abc/move", content=write(MAX_BODY)).json() == {"abc": MAX_BODY}
     for path in ("/g/abc/move", "/api/games"):
         refused = client.post(path, content=write(MAX_BODY + 1))
@@ -204,9 +200,7 @@ async def test_stream_that_is_cancelled_from_outside_ends_as_cancelled() -> None
 
 
 @pytest.mark.parametrize("limited", [True, False])
-def test_streams_are_limited_for_one_address_and_for_all_together(
-    monkeypatch: pytest.MonkeyPatch, *, limited: bool
-) -> None:
+def test_streams_have_two_limits(monkeypatch: pytest.MonkeyPatch, *, limited: bool) -> None:
     monkeypatch.setattr(streams_module, "MAX_STREAMS", 3)
     monkeypatch.setattr(streams_module, "MAX_STREAMS_PER_ADDRESS", 2)
     streams = StreamRegistry(limited=limited)

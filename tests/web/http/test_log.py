@@ -60,9 +60,7 @@ def test_address_is_masked(path: str, parameters: dict[str, str] | None, masked:
     assert mask_path(path, parameters) == masked
 
 
-def test_static_files_and_health_are_logged_on_failure(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_static_files_and_health_are_logged_on_failure(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging()
     app = FastAPI(middleware=[Middleware(LogMiddleware)])
     app.mount("/static", HashedStaticFiles())

@@ -190,9 +190,7 @@ FAKE_PROGRAMS = {
 }
 
 
-def test_missing_proxy_is_unpacked_from_its_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_proxy_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Use our own apt-get and dpkg-deb: nothing is downloaded, and this machine does not change."""
     (tmp_path / "bin").mkdir()
     for name, script in FAKE_PROGRAMS.items():

@@ -31,9 +31,7 @@ OTHER_COOKIE = COOKIE.replace("x", "y")
 
 
 @given(st.floats(0.1, 1000), st.integers(1, 500), pauses)
-def test_no_period_grants_more_than_burst_and_rate_and_the_announced_wait_is_enough(
-    rate: float, burst: int, pauses: list[float]
-) -> None:
+def test_rate_and_announced_wait_hold(rate: float, burst: int, pauses: list[float]) -> None:
     clock = Clock()
     limiter = RateLimiter(rate, burst, clock)
     times = []

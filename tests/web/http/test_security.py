@@ -253,7 +253,7 @@ def test_impossible_address_is_not_found(client: TestClient, address: str) -> No
     ["1-499999,500001-999998", "1\\u002d499999,500001\\u002d999998", "1\\t-499999, 5-999998",
         "1-" + "0" * 40 + "999998,1"],
 )  # fmt: skip
-def test_million_blocks_are_refused_before_they_are_made(
+def test_million_blocks_are_refused(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, blocks: str
 ) -> None:
     catalogue.load_all()
@@ -303,9 +303,7 @@ def test_error_of_the_server_is_answered_without_details(
         assert "Traceback" not in answer.text
 
 
-def test_store_in_trouble_costs_no_seat(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failing_store_costs_no_seat(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> None:
         raise StoreError("another program is using it")
 

@@ -39,9 +39,7 @@ LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_command_serves_until_a_signal_even_while_its_workers_think(
-    number: signal.Signals, code: int, tmp_path: Path
-) -> None:
+def test_command_serves_until_a_signal(number: signal.Signals, code: int, tmp_path: Path) -> None:
     body = b'{"record": "draft(blocks=1-40,target=300):"}'
     question = post("/api/analyse", body, None, "Content-Type: application/json")
     with (
@@ -69,9 +67,7 @@ def test_without_a_usable_database_no_server_starts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", ["--port", "--port 0 --metrics"])
-def test_port_in_use_is_refused_in_one_sentence(
-    options: str, tmp_path: Path, snapshot: SnapshotAssertion
-) -> None:
+def test_port_in_use_is_refused(options: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         call = ["serve", "--db", str(tmp_path / "games.db"), *options.split(), port]

@@ -69,9 +69,7 @@ async def players(ports: list[int]) -> AsyncIterator[list[Client]]:
         client.close()
 
 
-async def test_every_action_is_seen_at_both_servers(
-    ports: list[int], players: list[Client]
-) -> None:
+async def test_actions_are_seen_at_both_servers(ports: list[int], players: list[Client]) -> None:
     ann, ben = players
     game = await start_game_between(ann, ben)
     async with (
@@ -96,9 +94,7 @@ async def test_every_action_is_seen_at_both_servers(
         await there.when(lambda state: state["game"] == 2 and state["first"] == 2)
 
 
-async def test_moves_in_a_terminal_are_seen_at_all_servers(
-    ports: list[int], players: list[Client], database: str
-) -> None:
+async def test_terminal_is_followed(ports: list[int], players: list[Client], database: str) -> None:
     """The store is what the command uses; it knows of no server."""
 
     def place_in_terminal(store: Store) -> None:

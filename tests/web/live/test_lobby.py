@@ -191,7 +191,7 @@ async def test_computer_without_workers_moves_and_says_so(tmp_path: Path, error:
     assert workers.asked == 1
 
 
-async def test_failed_computer_move_is_tried_again(
+async def test_failed_computer_move_is_retried(
     lobby: Lobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("number_tower.web.thinking.computers._STORE_RETRY", 0.01)

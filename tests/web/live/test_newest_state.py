@@ -118,9 +118,7 @@ def test_malformed_revision_is_refused_by_the_api_alone(servers: Pair, seen: str
         assert first.get(page.format(**made), params={"seen": seen}).status_code == 200
 
 
-def test_revision_that_does_not_exist_is_answered_with_the_newest_state(
-    servers: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_future_revision_is_refused(servers: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.05)
     first, _ = servers
     ann, _, made = start_linked_game(first)
@@ -147,9 +145,7 @@ async def test_request_waits_for_its_state(lobby: Lobby, monkeypatch: pytest.Mon
     assert (await waiting).room.table.game.moves == (9, 8)
 
 
-async def test_waiting_in_vain_leaves_no_follower(
-    lobby: Lobby, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_vain_wait_leaves_no_follower(lobby: Lobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.01)
     address, _, _ = await open_linked_room(lobby)
     with pytest.raises(BehindError):

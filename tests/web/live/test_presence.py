@@ -56,9 +56,7 @@ def later(lobby: Lobby, seconds: float) -> Iterator[None]:
     lobby.clock = before
 
 
-async def test_player_with_an_open_page_is_here(
-    lobby: Lobby, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_player_with_open_page_is_here(lobby: Lobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.SEEN_EVERY", 0.01)
     address, ann, _ = await open_linked_room(lobby)
     with later(lobby, 1000):

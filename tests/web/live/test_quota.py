@@ -71,14 +71,19 @@ def visitor(tmp_path: Path) -> Iterator[TestClient]:
         yield client
 
 
+def check_refusals(visitor: TestClient, status: int, wait: str, words: str) -> None:
+    """Check that no way leads to a new room."""
+    for path, sent in NEW_ROOMS:
+        refused = visitor.post(path, **sent)
+        assert refused.status_code == status, path
+        assert refused.headers["retry-after"] == wait
+        assert words in refused.text
+
+
 def test_full_database_refuses_new_rooms_and_stores_moves(visitor: TestClient) -> None:
     player, _ = apps.start_game(visitor)
     apps.replace_parts(visitor, quota=StorageQuota(lambda: 1, 1))
-    for path, sent in NEW_ROOMS:
-        refused = visitor.post(path, **sent)
-        assert refused.status_code == 507, path
-        assert refused.headers["retry-after"] == "3600"
-        assert "This server has no space for new games right now." in refused.text
+    check_refusals(visitor, 507, "3600", "This server has no space for new games right now.")
     assert player.place(9, 8).json()["moves"] == [9, 8]
 
 
@@ -86,10 +91,7 @@ def test_quota_of_an_address_holds_on_every_way_to_a_new_room(visitor: TestClien
     apps.replace_parts(visitor, quota=StorageQuota(lambda: 0, None, len(NEW_ROOMS)))
     for path, sent in NEW_ROOMS:
         assert visitor.post(path, **sent).status_code in {201, 303}, path
-    for path, sent in NEW_ROOMS:
-        refused = visitor.post(path, **sent)
-        assert refused.status_code == 429, path
-        assert "One address can start at most 4 new games a day." in refused.text
+    check_refusals(visitor, 429, "21600", "One address can start at most 4 new games a day.")
 
 
 def test_round_of_a_class_counts_its_games(visitor: TestClient) -> None:

@@ -139,9 +139,7 @@ def test_loss_to_a_computer_is_not_celebrated(client: TestClient, name: str, lev
         assert mark not in page.html.split('id="status"')[1]
 
 
-def test_win_is_celebrated_except_for_the_loser(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_loser_sees_no_celebration(client: TestClient, snapshot: SnapshotAssertion) -> None:
     room = LinkedRoom(client, game="race", target="9")
     room.place(room.ann, 4)
     room.place(room.ben, 9)
@@ -173,9 +171,7 @@ def test_match_is_told_to_all_readers(client: TestClient, snapshot: SnapshotAsse
 # Other scenes -------------------------------------------------------------------------------------
 
 
-def test_forced_skip_is_told_to_all_readers(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_skip_is_told_to_all_readers(client: TestClient, snapshot: SnapshotAssertion) -> None:
     room = LinkedRoom(client, game="draft")
     game = Game(catalogue.load_named("draft").rules)
     for block in SKIP:

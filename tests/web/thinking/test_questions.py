@@ -77,9 +77,7 @@ async def test_computers_move_and_hints_are_given_while_analyses_wait(gated_site
     await asyncio.gather(*analyses)
 
 
-async def test_question_without_a_turn_is_refused(
-    gated_site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_late_question_is_refused(gated_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))
     running = gated_site.analyse("10.0.0.1", "draft:")
     await wait_until_true(gated_site.log.exists)

@@ -158,9 +158,7 @@ def test_review_is_that_of_the_coach() -> None:
 @pytest.mark.parametrize(
     ("line", "seconds", "altogether"), [("draft:9,8,5", SLOW, 0.0), (f"{VAST}5,6,7,8", 0.2, 0.3)]
 )
-def test_review_without_time_leaves_moves_open(
-    line: str, seconds: float, altogether: float
-) -> None:
+def test_review_without_time_is_unknown(line: str, seconds: float, altogether: float) -> None:
     table = from_line(line)
     answer = tasks.review_table(table, seconds=seconds, altogether=altogether)
     assert set(answer.values) == {None}

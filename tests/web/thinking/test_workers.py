@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from multiprocessing import active_children
 from multiprocessing.context import SpawnProcess
@@ -67,16 +67,12 @@ async def shared_workers() -> AsyncIterator[Workers]:
         yield workers
 
 
-def ask(
-    workers: Workers, task: Callable[..., Any], *args: object, **terms: Any
-) -> asyncio.Task[Any]:
+def ask(workers: Workers, task: Any, *args: object, **terms: Any) -> asyncio.Task[Any]:
     """Ask without waiting for the answer."""
     return asyncio.ensure_future(workers.ask(task, *args, **{"seconds": SLOW, **terms}))
 
 
-async def test_question_is_answered_in_another_process(
-    shared_workers: Workers, tmp_path: Path
-) -> None:
+async def test_answer_comes_from_another_process(shared_workers: Workers, tmp_path: Path) -> None:
     assert await ask(shared_workers, add, 2, 3) == 5
     answer = ask(shared_workers, released, tmp_path / "gate")
     await wait_until_true(lambda: shared_workers.running)
@@ -99,9 +95,7 @@ async def test_processes_start_with_the_first_question_or_when_they_are_warmed()
 @pytest.mark.parametrize(
     "question", [(time.sleep, LONG), (signal.raise_signal, signal.SIGSTOP), (pow, 3, 10**9)]
 )
-async def test_endless_question_does_not_block_others(
-    shared_workers: Workers, question: Any
-) -> None:
+async def test_endless_question_blocks_no_others(shared_workers: Workers, question: Any) -> None:
     before = await ask(shared_workers, os.getpid)
     endless = ask(shared_workers, *question, seconds=0.1)
     others = [ask(shared_workers, os.getpid) for _ in range(3)]
@@ -190,9 +184,7 @@ async def thread(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workers]:
         yield workers
 
 
-async def test_answer_with_a_key_is_computed_once_and_cached(
-    thread: Workers, tmp_path: Path
-) -> None:
+async def test_answer_with_a_key_is_computed_once(thread: Workers, tmp_path: Path) -> None:
     def note(word: str) -> asyncio.Task[Any]:
         return ask(thread, noted, tmp_path / "log", word, key="q")
 
