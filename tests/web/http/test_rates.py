@@ -161,11 +161,10 @@ def test_class_of_thirty_at_one_address_plays_and_asks_for_hints_at_once(tmp_pat
         statuses = set()
         for pupil in pupils:
             game = pupil.ask("GET", page).headers["location"]
-            requests: list[tuple[str, str, dict[str, Any]]] = [
-                *[("GET", game, {})] * 4,
-                *[("POST", f"{game}/hint", {"data": {"step": "1"}})] * 3,
-                *[("GET", "/analysis?game=draft:9,8", {})] * 3,
-            ]
-            for method, path, sent in requests:
-                statuses.add(pupil.ask(method, path, **sent).status_code)
+            for _ in range(4):
+                statuses.add(pupil.ask("GET", game).status_code)
+            for _ in range(3):
+                hint = pupil.ask("POST", f"{game}/hint", data={"step": "1"})
+                analysis = pupil.ask("GET", "/analysis?game=draft:9,8")
+                statuses |= {hint.status_code, analysis.status_code}
         assert statuses == {200, 409}, "a pupil who is not to move gets no hint"

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, patch
 
 import pytest
 from starlette.testclient import TestClient
@@ -289,10 +290,7 @@ def test_cookies_that_are_not_ours_are_left_alone(client: TestClient, cookie: st
 def test_error_of_the_server_is_answered_without_details(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
 ) -> None:
-    async def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(apps.get_parts(client).lobby, "find_room", fail)
+    monkeypatch.setattr(apps.get_parts(client).lobby, "find_room", AsyncMock(side_effect=error))
     outside = TestClient(client.app, raise_server_exceptions=False)
     for path, kind in (("/api/games/abc", "application/problem+json"), ("/g/abc", "text/html")):
         answer = outside.get(path)
@@ -303,13 +301,10 @@ def test_error_of_the_server_is_answered_without_details(
         assert "Traceback" not in answer.text
 
 
-def test_failing_store_costs_no_seat(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(*_: object) -> None:
-        raise StoreError("another program is using it")
-
+def test_failing_store_costs_no_seat(client: TestClient) -> None:
     room = client.post("/new", data={"opponent": "table"}).headers["location"]
-    with monkeypatch.context() as trouble:
-        trouble.setattr(apps.get_parts(client).lobby, "find_room", fail)
+    lobby, error = apps.get_parts(client).lobby, StoreError("another program is using it")
+    with patch.object(lobby, "find_room", AsyncMock(side_effect=error)):
         answer = client.get("/")
     assert (answer.status_code, answer.headers.get_list("set-cookie")) == (200, [])
     assert room in client.get("/").text

@@ -114,7 +114,10 @@ async def test_announced_change_by_another_program_is_seen(lobby: Lobby, tmp_pat
     stored = await lobby.find_room(address)
     updates = lobby.follow(stored)
     await read_next(updates)
-    announcements = lobby.hub.publish_all, partial(lobby.hub.publish, Topic("room", stored.id))
+    announcements: list[Callable[[], None]] = [
+        lobby.hub.publish_all,
+        partial(lobby.hub.publish, Topic("room", stored.id)),
+    ]
     with closing(open_store(tmp_path / "games.db")) as store:
         for version, announce in enumerate(announcements):
             store.change(stored.game.id, version, Change("place", 9 - version))

@@ -215,11 +215,8 @@ def test_claim_is_offered_on_the_page_and_made_there(client: TestClient) -> None
 def test_programs_see_presence_and_can_claim(client: TestClient) -> None:
     ann, ben, _ = start_linked_game(client)
     ann.place(9)
-    assert ben.get("/presence").json() == {
-        "players": ["here", "here"],
-        "gone_for": 0,
-        "claim_after": CLAIM_AFTER,
-    }
+    presence = {"players": ["here", "here"], "gone_for": 0, "claim_after": CLAIM_AFTER}
+    assert ben.get("/presence").json() == presence
     assert "claim" not in ann.get("/seat").json()["may"]
     with later(get_parts(client).lobby, CLAIM_AFTER + 5):
         assert Player(client, ann.address, None).get("/presence").json()["gone_for"] >= CLAIM_AFTER
