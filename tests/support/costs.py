@@ -125,27 +125,16 @@ class Meter:
         """Return the CPU time of the cheapest request there is."""
         return median([await self.seconds(Call("GET", YARDSTICK)) for _ in range(tries)])
 
-    async def cost(self, call: Call, limit: float) -> float:
+    async def measure_cost(self, call: Call) -> float:
         """Return the CPU time of a request as a multiple of the cheapest, measured side by side."""
+        return await self.seconds(call) / await self.unit()
 
-        async def measure() -> float:
-            return await self.seconds(call) / await self.unit()
-
-        return await find_least(measure, limit)
-
-    async def growth(self, half: Call, whole: Call, limit: float) -> float:
+    async def measure_growth(self, half: Call, whole: Call) -> float:
         """Return how many times as long a request takes whose input is twice as large."""
+        return await self.seconds(whole) / await self.seconds(half)
 
-        async def measure() -> float:
-            return await self.seconds(whole) / await self.seconds(half)
-
-        return await find_least(measure, limit)
-
-    async def memory(self, call: Call, limit: int) -> float:
-        """Return the most bytes that a repeated request needs at a time."""
-        return await find_least(lambda: self._measure_memory(call), limit, tries=6)
-
-    async def _measure_memory(self, call: Call) -> int:
+    async def measure_memory(self, call: Call) -> float:
+        """Return the most bytes that a request needs at a time."""
         tracemalloc.start()
         try:
             before, _ = tracemalloc.get_traced_memory()

@@ -126,9 +126,7 @@ def proxy_site(proxied: Site) -> Site:
 def find_program(name: str) -> str:
     path = proxies.find(name)
     if path is None:
-        pytest.skip(
-            f"{name} is not installed; python tools/proxies.py gets it where that can be done"
-        )
+        pytest.skip(f"{name} is not installed; python tools/proxies.py may get it")
     return path
 
 

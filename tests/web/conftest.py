@@ -26,8 +26,9 @@ def client(site: TestClient) -> TestClient:
     return site
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def anyio_backend() -> str:
+    """Let anyio run every test that is a coroutine."""
     return "asyncio"
 
 

@@ -47,8 +47,6 @@ from support.sizes import size
 
 pytest_plugins = ["anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.usefixtures("anyio_backend")
-
 MAX_COST = 60
 """How many times the CPU time of `GET /health/live` a request may take in the event loop."""
 
@@ -262,14 +260,17 @@ async def find_complaints(
         return
     async for complaint in find_costs(meter, whole):
         yield f"{case.name}: {complaint}"
-    if (growth := await meter.growth(half, whole, MAX_GROWTH)) > MAX_GROWTH:
+    growth = await find_least(partial(meter.measure_growth, half, whole), MAX_GROWTH)
+    if growth > MAX_GROWTH:
         yield f"{case.name}: {growth:.1f} times as long for twice the input"
 
 
 async def find_costs(meter: Meter, call: Call) -> AsyncIterator[str]:
-    if (cost := await meter.cost(call, MAX_COST)) > MAX_COST:
+    cost = await find_least(partial(meter.measure_cost, call), MAX_COST)
+    if cost > MAX_COST:
         yield f"{call.method} {call.path[:40]}: {cost:.0f} times as long as the cheapest request"
-    if (memory := await meter.memory(call, MAX_MEMORY)) > MAX_MEMORY:
+    memory = await find_least(partial(meter.measure_memory, call), MAX_MEMORY, tries=6)
+    if memory > MAX_MEMORY:
         yield f"{call.method} {call.path[:40]}: {memory / 1e6:.1f} MB"
 
 

@@ -25,8 +25,6 @@ from support.clocks import SLOW, wait_until_true
 
 pytest_plugins = ["anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.usefixtures("anyio_backend")
-
 LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 ORIGIN = "http://testserver"
 EVIL = "https://evil.example"

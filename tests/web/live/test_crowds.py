@@ -29,7 +29,6 @@ from support.stores import open_store
 pytest_plugins = ["support.postgres", "anyio.pytest_plugin"]
 
 pytestmark = [
-    pytest.mark.usefixtures("anyio_backend"),
     pytest.mark.skipif(os.name != "posix", reason="servers are stopped as on Linux and macOS"),
 ]
 

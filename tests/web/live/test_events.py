@@ -23,8 +23,6 @@ from support.stores import open_store
 
 pytest_plugins = ["support.postgres", "anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.usefixtures("anyio_backend")
-
 LISTENERS = (
     "FROM pg_stat_activity WHERE application_name = 'number-tower listening' AND datname = "
     "current_database()"

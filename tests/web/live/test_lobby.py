@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,8 +34,6 @@ from support.lobbies import (
 from support.stores import open_store
 
 pytest_plugins = ["anyio.pytest_plugin"]
-
-pytestmark = pytest.mark.usefixtures("anyio_backend")
 
 COMPUTER_FIRST = NewRoom(Table(Game(BOOK.rules, 1), BOOK.name), "gentle")
 
@@ -114,14 +111,10 @@ async def test_announced_change_by_another_program_is_seen(lobby: Lobby, tmp_pat
     stored = await lobby.find_room(address)
     updates = lobby.follow(stored)
     await read_next(updates)
-    announcements: list[Callable[[], None]] = [
-        lobby.hub.publish_all,
-        partial(lobby.hub.publish, Topic("room", stored.id)),
-    ]
     with closing(open_store(tmp_path / "games.db")) as store:
-        for version, announce in enumerate(announcements):
+        for version, topic in enumerate([None, Topic("room", stored.id)]):
             store.change(stored.game.id, version, Change("place", 9 - version))
-            announce()
+            lobby.hub.publish(topic) if topic else lobby.hub.publish_all()
             assert (await read_next(updates)).room.table.version == version + 1
     await updates.aclose()
 

@@ -24,8 +24,6 @@ from support.postgres import KINDS, fresh, make_location
 
 pytest_plugins = ["support.postgres", "anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.usefixtures("anyio_backend")
-
 FUTURE = "999999"
 """A revision that does not exist yet."""
 

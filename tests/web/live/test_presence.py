@@ -26,8 +26,6 @@ from support.stores import run_sql
 
 pytest_plugins = ["anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.usefixtures("anyio_backend")
-
 ANN, BEN = 0, 1
 
 FORFEIT = (ANN, "forfeit")

@@ -18,8 +18,6 @@ from support.cookies import Browser
 
 pytest_plugins = ["anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.usefixtures("anyio_backend")
-
 NEW_ROOMS: list[tuple[str, dict[str, Any]]] = [
     ("/new", {"data": {"game": "draft", "opponent": "link"}}),
     ("/class/new", {"data": {"games": "draft"}}),

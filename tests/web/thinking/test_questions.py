@@ -22,8 +22,6 @@ from support.jobs import FOLDER, ThreadProcess, gated_analysis
 
 pytest_plugins = ["anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.usefixtures("anyio_backend")
-
 
 class Site:
     """An app whose analyses wait at a gate, and clients at several addresses."""
