@@ -20,11 +20,8 @@ from support import apps
 MAX_FIRST_PAGE = 70_000
 MAX_MAP = 40_000
 YEAR = "public, max-age=31536000, immutable"
-FILES = sorted(
-    str(path.relative_to(STATIC_DIRECTORY))
-    for path in STATIC_DIRECTORY.rglob("*")
-    if path.is_file()
-)
+PATHS = filter(Path.is_file, STATIC_DIRECTORY.rglob("*"))
+FILES = sorted(str(path.relative_to(STATIC_DIRECTORY)) for path in PATHS)
 
 
 def measure(client: TestClient, address: str, *, plain: bool = False) -> int:

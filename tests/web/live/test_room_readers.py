@@ -55,13 +55,8 @@ class Page:
         return strip_tags(match[1])
 
     def summarize(self) -> dict[str, Any]:
-        notes = re.findall(r"(<bdi>\w+</bdi> [^<]+\.)", self.html)
-        return {
-            "title": self.title,
-            "status": self.status,
-            "log": self.log,
-            "notes": [strip_tags(note) for note in notes],
-        }
+        notes = [strip_tags(note) for note in re.findall(r"(<bdi>\w+</bdi> [^<]+\.)", self.html)]
+        return {"title": self.title, "status": self.status, "log": self.log, "notes": notes}
 
 
 def check_spectator(page: Page) -> None:
@@ -229,11 +224,8 @@ def test_api_tells_readers_the_same_as_the_pages(client: TestClient) -> None:
     assert placed.json()["said"][0] == "You place 7."
     assert (refused.status_code, refused.json()["state"]["said"][0]) == (409, "You place 7.")
     spectator = apps.Player(client, ann.address, None)
-    for reader, text in (
-        (ann, "You place 7."),
-        (ben, "Ann places 7."),
-        (spectator, "Ann places 7."),
-    ):
+    texts = "You place 7.", "Ann places 7.", "Ann places 7."
+    for reader, text in zip((ann, ben, spectator), texts, strict=True):
         event = reader.get("/events", limit="1").text
         states = reader.get().json(), json.loads(event.partition("data: ")[2].partition("\n")[0])
         assert [state["said"][0] for state in states] == [text] * 2

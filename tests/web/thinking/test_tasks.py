@@ -145,10 +145,8 @@ def test_only_the_first_of_many_moves_get_a_reason() -> None:
 
 def test_review_is_that_of_the_coach() -> None:
     table = from_line("draft(names=Ann,Ben,resigned=1):9,8")
-    answer, truth = (
-        send(tasks.review_table(table, SLOW, SLOW)),
-        review(table.game, declared=table.declared),
-    )
+    answer = send(tasks.review_table(table, SLOW, SLOW))
+    truth = review(table.game, declared=table.declared)
     assert answer.complete
     assert (answer.values, answer.turning_point) == (truth.values, truth.turning_point)
     assert [move.mark for move in answer.moves] == [move.mark for move in truth.moves]
