@@ -69,7 +69,7 @@ class Answer:
 
 
 @contextmanager
-def measure_time() -> Iterator[Callable[[], float]]:
+def stopwatch() -> Iterator[Callable[[], float]]:
     """Measure the CPU time of this thread, without the collector of garbage."""
     gc.disable()  # it would come now and then, and count for the one in whose time it comes
     begun = thread_time()
@@ -117,7 +117,7 @@ class Meter:
 
     async def seconds(self, call: Call) -> float:
         """Return the CPU time of a request."""
-        with measure_time() as get_seconds:
+        with stopwatch() as get_seconds:
             await self.ask(call, keep=False)
             return get_seconds()
 
@@ -146,9 +146,7 @@ class Meter:
         return peak - before
 
 
-async def find_least(
-    measure: Callable[[], Awaitable[float]], limit: float, tries: int = 30
-) -> float:
+async def find_min(measure: Callable[[], Awaitable[float]], limit: float, tries: int = 30) -> float:
     """Return the least of several measurements, which pause longer and longer.
 
     Other work of the machine can only make them larger. What is within the limit is enough.

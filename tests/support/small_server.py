@@ -231,9 +231,7 @@ def fetch_json(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str
         return error.code, error.read().decode(), {}
 
 
-def connect(
-    port: int, source: str = HOST, *pieces: bytes, buffer: int | None = None
-) -> socket.socket:
+def connect(port: int, source: str, *pieces: bytes, buffer: int | None = None) -> socket.socket:
     """Open a connection from an address of this machine, and send bytes as they are."""
     connection = socket.socket()
     connection.settimeout(SLOW)

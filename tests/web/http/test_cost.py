@@ -32,17 +32,7 @@ from number_tower.web.pages import rule_form
 from number_tower.web.thinking import tasks
 from number_tower.words.prompt import read_answer
 from support import apps
-from support.costs import (
-    FORM,
-    JSON,
-    TEXTS,
-    Call,
-    Meter,
-    Route,
-    find_least,
-    list_routes,
-    measure_time,
-)
+from support.costs import FORM, JSON, TEXTS, Call, Meter, Route, find_min, list_routes, stopwatch
 from support.sizes import size
 
 pytest_plugins = ["anyio.pytest_plugin"]
@@ -171,10 +161,8 @@ def list_cases(route: Route, room: dict[str, str]) -> Iterator[Case]:
     write, kind = (in_json, JSON) if path.startswith("/api/") else (in_form, FORM)
     for name in POSTED[path].split():
         yield Case(f"{path} {name}", partial(write, name), BODY)
-    headers = kind, token
-    yield Case(
-        f"{path} body", lambda text: Call("POST", real, "", headers, text.encode()), 2 * BODY
-    )
+    head = kind, token
+    yield Case(f"{path} body", lambda text: Call("POST", real, "", head, text.encode()), 2 * BODY)
 
 
 def fill_path(path: str, values: dict[str, str]) -> str:
@@ -243,10 +231,8 @@ async def open_room(meter: Meter, game: object) -> dict[str, str]:
     room = json.loads(made.body)
     opened = await meter.ask(Call("POST", "/class/new", "", (FORM,), b"games=draft"))
     code = opened.headers[b"location"].decode().removeprefix("/class/")
-    return {key: room[key] for key in ("address", "watch", "token")} | {
-        "name": "draft",
-        "code": code,
-    }
+    tokens = {key: room[key] for key in ("address", "watch", "token")}
+    return {**tokens, "name": "draft", "code": code}
 
 
 async def find_complaints(
@@ -260,16 +246,16 @@ async def find_complaints(
         return
     async for complaint in find_costs(meter, whole):
         yield f"{case.name}: {complaint}"
-    growth = await find_least(partial(meter.measure_growth, half, whole), MAX_GROWTH)
+    growth = await find_min(partial(meter.measure_growth, half, whole), MAX_GROWTH)
     if growth > MAX_GROWTH:
         yield f"{case.name}: {growth:.1f} times as long for twice the input"
 
 
 async def find_costs(meter: Meter, call: Call) -> AsyncIterator[str]:
-    cost = await find_least(partial(meter.measure_cost, call), MAX_COST)
+    cost = await find_min(partial(meter.measure_cost, call), MAX_COST)
     if cost > MAX_COST:
         yield f"{call.method} {call.path[:40]}: {cost:.0f} times as long as the cheapest request"
-    memory = await find_least(partial(meter.measure_memory, call), MAX_MEMORY, tries=6)
+    memory = await find_min(partial(meter.measure_memory, call), MAX_MEMORY, tries=6)
     if memory > MAX_MEMORY:
         yield f"{call.method} {call.path[:40]}: {memory / 1e6:.1f} MB"
 
@@ -355,7 +341,7 @@ async def measure_growth(parse: Callable[[str], object], write: Callable[[int], 
     """Return how many times as long twice the text takes; 0 if it takes no time."""
     seconds = []
     for text in (write(15_000), write(30_000)):
-        with measure_time() as get_seconds:
+        with stopwatch() as get_seconds:
             with suppress(ValueError, LookupError):
                 parse(text)
             seconds.append(get_seconds())
@@ -366,7 +352,7 @@ async def measure_growth(parse: Callable[[str], object], write: Callable[[int], 
 async def test_no_parser_takes_more_than_twice_as_long_for_twice_the_text(name: str) -> None:
     for kind, write in TEXTS.items():
         measure = partial(measure_growth, PARSERS[name], write)
-        assert await find_least(measure, MAX_GROWTH) <= MAX_GROWTH, kind
+        assert await find_min(measure, MAX_GROWTH) <= MAX_GROWTH, kind
 
 
 FAT = "\n".join(

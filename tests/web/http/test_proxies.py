@@ -25,14 +25,7 @@ from serving import Server, free_port
 from support.clocks import SLOW, wait_until
 from support.command import ROOT
 from support.servers import run_servers
-from support.sites import (
-    Certificate,
-    Site,
-    adapt_caddyfile,
-    find_program,
-    run_caddy,
-    run_proxy,
-)
+from support.sites import Certificate, Site, adapt_caddyfile, find_program, run_caddy, run_proxy
 
 NGINX = (ROOT / "deploy/nginx.conf").read_text()
 CADDYFILE = ROOT / "deploy/Caddyfile"

@@ -42,9 +42,8 @@ def enclose(data: Path, temporary: Path, *call: str) -> list[str]:
 
 
 def run_enclosed(folders: tuple[Path, Path], *call: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        enclose(*folders, *call), capture_output=True, text=True, timeout=SLOW, check=False
-    )
+    enclosed = enclose(*folders, *call)
+    return subprocess.run(enclosed, capture_output=True, text=True, timeout=SLOW, check=False)
 
 
 @pytest.fixture(name="folders")

@@ -24,13 +24,7 @@ from number_tower.web.server import ServerStartError, format_addresses, open_lis
 from number_tower.web.settings import Settings
 from support.clocks import SLOW
 from support.command import run_tower
-from support.small_server import (
-    connect,
-    fetch_json,
-    post,
-    read_all,
-    run_serve_command,
-)
+from support.small_server import connect, fetch_json, post, read_all, run_serve_command
 
 LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 
@@ -94,9 +88,8 @@ def test_without_the_extra_the_command_that_installs_it_is_named() -> None:
         "from number_tower.terminal.cli.main import main\n"
         "sys.exit(main(['serve', '--db', 'games.db']))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=SLOW, check=False
-    )
+    call = [sys.executable, "-c", script]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=SLOW, check=False)
     advice = f"tower: serving games needs a few more packages: {format_install_command('web')}\n"
     assert (done.returncode, done.stderr) == (1, advice)
 

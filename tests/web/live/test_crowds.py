@@ -28,9 +28,7 @@ from support.stores import open_store
 
 pytest_plugins = ["support.postgres", "anyio.pytest_plugin"]
 
-pytestmark = [
-    pytest.mark.skipif(os.name != "posix", reason="servers are stopped as on Linux and macOS"),
-]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="servers stop as on Linux and macOS")
 
 CROWD = size(6, 20)
 

@@ -21,16 +21,9 @@ from number_tower.web.live.lobby import Lobby
 from number_tower.web.live.new_room import NewRoom
 from number_tower.web.live.state import encode_event
 from number_tower.web.thinking.workers import GaveUpError
+from support import lobbies
 from support.clocks import SLOW
-from support.lobbies import (
-    BOOK,
-    LINK,
-    START,
-    InstantWorkers,
-    open_linked_room,
-    open_lobby,
-    wait_for_computer,
-)
+from support.lobbies import BOOK, LINK, START, open_linked_room, open_lobby, wait_for_computer
 from support.stores import open_store
 
 pytest_plugins = ["anyio.pytest_plugin"]
@@ -152,13 +145,13 @@ async def test_computer_moves_by_itself_to_the_end(lobby: Lobby) -> None:
 
 
 async def test_stopped_computer_moves_when_its_room_is_opened(lobby: Lobby, tmp_path: Path) -> None:
-    async with open_lobby(tmp_path, InstantWorkers(gives_up=True)) as stopped:
+    async with open_lobby(tmp_path, lobbies.InstantWorkers(gives_up=True)) as stopped:
         stored, _ = await stopped.open_room(COMPUTER_FIRST)
     stored = await wait_for_computer(lobby, await lobby.find_room(stored.address))
     assert len(stored.room.table.game.moves) == 1
 
 
-class EndlessWorkers(InstantWorkers):
+class EndlessWorkers(lobbies.InstantWorkers):
     """Workers that never answer."""
 
     async def ask(self, *_, **__):  # type: ignore[no-untyped-def]  # any task
@@ -176,7 +169,7 @@ async def test_computer_does_not_move_while_its_server_stops(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("error", [GaveUpError("it took too long"), ZeroDivisionError()])
 async def test_computer_without_workers_moves_and_says_so(tmp_path: Path, error: Exception) -> None:
-    workers = InstantWorkers()
+    workers = lobbies.InstantWorkers()
     workers.trouble = error
     async with open_lobby(tmp_path, workers) as lobby:
         stored, token = await lobby.open_room(NewRoom(START, "perfect"))

@@ -197,12 +197,6 @@ def test_numbered_puzzle_has_its_grade_and_one_answer(number: int) -> None:
     check_question(question)
 
 
-def test_puzzles_of_a_game_and_grade_differ() -> None:
-    first, second = (quiz.make_numbered_puzzle("a", number, 4, "draft") for number in (1, 2))
-    assert {(question.game, question.grade) for question in (first, second)} == {("draft", 4)}
-    assert first.line != second.line
-
-
 def test_missing_grade_names_the_grades_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(puzzles, "_TRIALS", size(1, 3))
     with pytest.raises(LookupError, match="no puzzle of grade 3 was found in race; of grade 1"):
