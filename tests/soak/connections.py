@@ -78,7 +78,7 @@ def ask(port: int) -> float:
     return time.perf_counter() - begun
 
 
-def attack(process: subprocess.Popen[str], port: int, name: str, number: int) -> None:
+def attack(process: subprocess.Popen[bytes], port: int, name: str, number: int) -> None:
     """Hold the connections of a server in one way, use it, and stop it."""
     with ExitStack() as opened:
         wait_until(lambda: ask(port))
@@ -106,11 +106,10 @@ def main() -> None:
     for name in HELD:
         with (
             TemporaryDirectory() as folder,
-            run_serve_command(Path(folder)) as (process, port),
+            run_serve_command(Path(folder)) as server,
         ):
-            attack(process, port, name, number)
-            log = Path(folder, "log").read_text()
-            assert "Traceback" not in log, log[:3000]
+            attack(server.process, server.port, name, number)
+            assert "Traceback" not in server.log, server.log[:3000]
 
 
 if __name__ == "__main__":

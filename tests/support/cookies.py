@@ -33,11 +33,9 @@ class Jar:
             name, _, value = pair.partition("=")
             flags = {attribute.lower() for attribute in attributes}
             is_secure = "secure" in flags
-            if is_secure and not https:
+            if (is_secure or name in self.secure) and not https:
                 continue
             if name.startswith("__Host-") and not (is_secure and "path=/" in flags):
-                continue
-            if name in self.secure and not https:
                 continue
             self.secure.discard(name)
             if "max-age=0" in flags:
@@ -59,8 +57,6 @@ class Browser:
 
     app: Any
     jar: Jar = field(default_factory=Jar)
-    heads: list[int] = field(default_factory=list)
-    """The sizes of the heads of all answers."""
     portal: Any = None
     """The way into the event loop of a client that has opened the app."""
 
@@ -75,12 +71,7 @@ class Browser:
         client = TestClient(self.app, f"http{'s' * https}://testserver", follow_redirects=False)
         client.portal = self.portal
         headers = {"Cookie": sent} if (sent := self.jar.sent(https=https)) else {}
-        answer = client.request(method, path, headers=headers, **more)
-        self.heads.append(
-            sum(len(name) + len(value) + 4 for name, value in answer.headers.raw)
-            + len("HTTP/1.1 200\r\n")
-        )
-        return answer
+        return client.request(method, path, headers=headers, **more)
 
     def receive(self, answer: Any, *, https: bool = False) -> None:
         """Take the cookies of an answer."""

@@ -9,20 +9,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import tracemalloc
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
 from statistics import median
 from time import thread_time
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
 from starlette.types import Message, Scope
-
-from number_tower.web.app import make_app
-from support.apps import make_settings
 
 YARDSTICK = "/health/live"
 
@@ -70,6 +68,17 @@ class Answer:
     body: bytes = b""
 
 
+@contextmanager
+def stopwatch() -> Iterator[Callable[[], float]]:
+    """Measure the CPU time of this thread, without the collector of garbage."""
+    gc.disable()  # it would come now and then, and count for the one in whose time it comes
+    begun = thread_time()
+    try:
+        yield lambda: thread_time() - begun
+    finally:
+        gc.enable()
+
+
 class Meter:
     """Measures what requests to an application in this process cost."""
 
@@ -108,39 +117,24 @@ class Meter:
 
     async def seconds(self, call: Call) -> float:
         """Return the CPU time of a request."""
-        gc.disable()  # it would come now and then, and count for the one in whose time it comes
-        try:
-            begun = thread_time()
+        with stopwatch() as get_seconds:
             await self.ask(call, keep=False)
-            return thread_time() - begun
-        finally:
-            gc.enable()
+            return get_seconds()
 
     async def unit(self, tries: int = 20) -> float:
         """Return the CPU time of the cheapest request there is."""
         return median([await self.seconds(Call("GET", YARDSTICK)) for _ in range(tries)])
 
-    async def cost(self, call: Call, limit: float) -> float:
+    async def measure_cost(self, call: Call) -> float:
         """Return the CPU time of a request as a multiple of the cheapest, measured side by side."""
+        return await self.seconds(call) / await self.unit()
 
-        async def measure() -> float:
-            return await self.seconds(call) / await self.unit()
-
-        return await _find_least(measure, limit)
-
-    async def growth(self, half: Call, whole: Call, limit: float) -> float:
+    async def measure_growth(self, half: Call, whole: Call) -> float:
         """Return how many times as long a request takes whose input is twice as large."""
+        return await self.seconds(whole) / await self.seconds(half)
 
-        async def measure() -> float:
-            return await self.seconds(whole) / await self.seconds(half)
-
-        return await _find_least(measure, limit)
-
-    async def memory(self, call: Call, limit: int) -> float:
-        """Return the most bytes that a repeated request needs at a time."""
-        return await _find_least(lambda: self._measure_memory(call), limit, tries=6)
-
-    async def _measure_memory(self, call: Call) -> int:
+    async def measure_memory(self, call: Call) -> float:
+        """Return the most bytes that a request needs at a time."""
         tracemalloc.start()
         try:
             before, _ = tracemalloc.get_traced_memory()
@@ -152,9 +146,7 @@ class Meter:
         return peak - before
 
 
-async def _find_least(
-    measure: Callable[[], Awaitable[float]], limit: float, tries: int = 30
-) -> float:
+async def find_min(measure: Callable[[], Awaitable[float]], limit: float, tries: int = 30) -> float:
     """Return the least of several measurements, which pause longer and longer.
 
     Other work of the machine can only make them larger. What is within the limit is enough.
@@ -168,25 +160,30 @@ async def _find_least(
     return least
 
 
-@asynccontextmanager
-async def measure_costs(folder: Path) -> AsyncIterator[Meter]:
-    """Run an application that stores its games in a folder."""
-    app = make_app(make_settings(folder))
-    async with app.router.lifespan_context(app):
-        yield Meter(app)
+class Route(NamedTuple):
+    """A route of an application, with the fields of its query that it declares."""
+
+    method: str
+    path: str
+    endpoint: Any
+    query: tuple[str, ...]
 
 
-def list_routes(router: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Give the method and path of every route of an application."""
+def list_routes(router: Any, prefix: str = "") -> Iterator[Route]:
+    """Yield every route of an application for each of its methods."""
     for route in router.routes:
         context = getattr(route, "include_context", None)
         if context is not None:
             yield from list_routes(route.original_router, prefix + context.prefix)
-        elif getattr(route, "methods", None):
-            for method in sorted(route.methods - {"HEAD"}):
-                yield method, prefix + route.path
-        else:
-            yield "GET", f"{prefix}{route.path}/{{path}}"
+            continue
+        path, endpoint = prefix + route.path, getattr(route, "endpoint", None)
+        if endpoint is None:
+            yield Route("GET", f"{path}/{{path}}", type(route.app), ())
+            continue
+        declared = get_flat_params(route.dependant) if hasattr(route, "dependant") else []
+        query = tuple(field.alias for field in declared if isinstance(field.field_info, Query))
+        for method in sorted(route.methods - {"HEAD"}):
+            yield Route(method, path, endpoint, query)
 
 
 TEXTS: dict[str, Callable[[int], str]] = {
@@ -232,6 +229,4 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 
 JSON = ("content-type", "application/json")
-
-
 FORM = ("content-type", "application/x-www-form-urlencoded")

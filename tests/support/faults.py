@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Lock
 from typing import Any, Literal
+from unittest.mock import patch
 
 import psycopg
 from sqlalchemy import Engine
@@ -41,22 +42,17 @@ class Faults:
     @contextmanager
     def at(self, *engines: Engine) -> Iterator[None]:
         """Count the calls of these engines."""
-        with ExitStack() as undoing:
+        with ExitStack() as patches:
             for engine in engines:
-                self._attach(engine, undoing)
+                for name, kind in _CALLS.items():
+                    counted = self._count_calls(engine.dialect, name, kind)
+                    patches.enter_context(patch.object(engine.dialect, name, counted))
             yield
 
-    def _attach(self, engine: Engine, undoing: ExitStack) -> None:
-        """Put a count in front of every call by which SQLAlchemy reaches the driver."""
-        dialect: Any = engine.dialect
-        for name, kind in _CALLS.items():
-            original = getattr(dialect, name)
-            setattr(dialect, name, self._counted(dialect, original, kind))
-            undoing.callback(setattr, dialect, name, original)
+    def _count_calls(self, dialect: Any, name: str, kind: Kind) -> Callable[..., Any]:
+        """Return a method of a dialect that counts its calls."""
+        original = getattr(dialect, name)
 
-    def _counted(
-        self, dialect: Any, original: Callable[..., Any], kind: Kind
-    ) -> Callable[..., Any]:
         def counted(*args: Any, **kwargs: Any) -> Any:
             self._call(kind, dialect, args)
             result = original(*args, **kwargs)

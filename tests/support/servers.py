@@ -16,14 +16,7 @@ from support.command import plain_environment
 
 HOST = "127.0.0.1"
 
-LONG = {
-    "blocks": "1-30",
-    "supply": "endless",
-    "towers": "own",
-    "fit": "any",
-    "target": 900,
-    "stuck": "loses",
-}
+LONG = {"blocks": "1-30", "supply": "endless", "towers": "own", "target": 900}
 """A game that does not end while a test lasts, in which every block can always be placed."""
 
 

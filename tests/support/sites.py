@@ -60,11 +60,8 @@ class Site:
         self, method: str, path: str, form: dict[str, str] | None = None, **headers: str
     ) -> HTTPResponse:
         """Send a request as a browser does; the answer is read and its cookies are stored."""
-        sent = {
-            "Cookie": self.jar.sent(https=True),
-            "Origin": f"https://localhost:{self.https}",
-            **headers,
-        }
+        origin = f"https://localhost:{self.https}"
+        sent = {"Cookie": self.jar.sent(https=True), "Origin": origin, **headers}
         if form is not None:
             sent["Content-Type"] = "application/x-www-form-urlencoded"
         with closing(self.connect()) as connection:
@@ -126,9 +123,7 @@ def proxy_site(proxied: Site) -> Site:
 def find_program(name: str) -> str:
     path = proxies.find(name)
     if path is None:
-        pytest.skip(
-            f"{name} is not installed; python tools/proxies.py gets it where that can be done"
-        )
+        pytest.skip(f"{name} is not installed; python tools/proxies.py may get it")
     return path
 
 
@@ -167,9 +162,8 @@ def run_caddy(
     """Run Caddy with a shipped file, whose site becomes localhost at these ports."""
     caddy, file = find_program("caddy"), folder / "Caddyfile"
     assert text.count(f"\n{site} {{\n") == 1
-    text = text.replace(
-        f"\n{site} {{\n", f"\nlocalhost {{\n\ttls {certificate.chain} {certificate.key}\n"
-    )
+    tls = f"\ttls {certificate.chain} {certificate.key}\n"
+    text = text.replace(f"\n{site} {{\n", f"\nlocalhost {{\n{tls}")
     file.write_text(
         "{\n\tadmin off\n\tgrace_period 1s\n\tdefault_bind 127.0.0.1\n"
         f"\thttp_port {ports[0]}\n\thttps_port {ports[1]}\n}}\n{text}"

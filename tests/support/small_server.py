@@ -13,10 +13,9 @@ import re
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -34,13 +33,13 @@ from fastapi.responses import PlainTextResponse
 
 from number_tower.store import Location
 from number_tower.web import app as app_module
-from number_tower.web import server
-from number_tower.web.http.connections import ConnectionRegistry
+from number_tower.web import server as server_module
 from number_tower.web.http.log import configure_logging
 from number_tower.web.http.streams import EventStream, StreamRegistry
 from number_tower.web.settings import Settings
+from serving import Server
 from support.clocks import SLOW
-from support.command import TOWER, plain_environment
+from support.command import plain_environment
 
 HOST = "127.0.0.1"
 NEIGHBOUR = "127.0.0.2"
@@ -102,31 +101,6 @@ async def slow(request: Request, seconds: float) -> str:
     request.app.state.parts.say("begun")
     await asyncio.sleep(seconds)
     return "done"
-
-
-def make_small_app(
-    settings: Settings,
-    registry: ConnectionRegistry,
-    say: Callable[[str], object],
-    *,
-    hangs: bool = False,
-) -> FastAPI:
-    """Return the app; it says what it does, and hangs while it closes if told to."""
-
-    @asynccontextmanager
-    async def run(_app: FastAPI) -> AsyncGenerator[None]:
-        yield
-        say("closing")
-        if hangs:
-            await asyncio.to_thread(threading.Event().wait)
-        say("closed")
-
-    app = FastAPI(lifespan=run)
-    streams = StreamRegistry(limited=settings.limits)
-    app.state.parts = SimpleNamespace(connections=registry, streams=streams, say=say)
-    app.include_router(router)
-    app_module.install_middleware(app, settings)
-    return app
 
 
 if sys.platform == "win32":
@@ -216,27 +190,34 @@ def _serve(
         setattr(owner, constant, value)
     settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **changes)
     configure_logging()
-    with server.open_listener(HOST, 0) as listener:
-        registry = server.make_registry(settings)
-        app = make_small_app(settings, registry, messages.send, hangs=hangs)
-        sys.exit(server.serve(app, registry, settings, listener, messages.send))
+    registry = server_module.make_registry(settings)
+
+    @asynccontextmanager
+    async def run(_app: FastAPI) -> AsyncGenerator[None]:
+        yield
+        messages.send("closing")
+        if hangs:
+            await asyncio.to_thread(threading.Event().wait)
+        messages.send("closed")
+
+    app = FastAPI(lifespan=run)
+    streams = StreamRegistry(limited=settings.limits)
+    app.state.parts = SimpleNamespace(connections=registry, streams=streams, say=messages.send)
+    app.include_router(router)
+    app_module.install_middleware(app, settings)
+    with server_module.open_listener(HOST, 0) as listener:
+        sys.exit(server_module.serve(app, registry, settings, listener, messages.send))
 
 
 @contextmanager
-def run_serve_command(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Run `tower serve` with its database and log in a folder; return its process and port."""
-    with (folder / "log").open("w") as log, subprocess.Popen(
-        [TOWER, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=log, text=True,
-        env=plain_environment(NUMBER_TOWER_DB=str(folder / "g.db")),
-    ) as process:  # fmt: skip
-        try:
-            assert process.stdout
-            line = process.stdout.readline()
-            address = re.search(r"Number Tower is at http://127\.0\.0\.1:(\d+) ", line)
-            assert address, (line, (folder / "log").read_text())
-            yield process, int(address[1])
-        finally:
-            process.kill()
+def run_serve_command(folder: Path) -> Iterator[Server]:
+    """Run `tower serve` with its usual limits and its database in a folder."""
+    server = Server(folder / "g.db", (), plain_environment())
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
 
 
 def fetch_json(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str, str]]:
@@ -250,9 +231,7 @@ def fetch_json(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str
         return error.code, error.read().decode(), {}
 
 
-def connect(
-    port: int, source: str = HOST, *pieces: bytes, buffer: int | None = None
-) -> socket.socket:
+def connect(port: int, source: str, *pieces: bytes, buffer: int | None = None) -> socket.socket:
     """Open a connection from an address of this machine, and send bytes as they are."""
     connection = socket.socket()
     connection.settimeout(SLOW)

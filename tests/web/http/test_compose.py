@@ -81,18 +81,14 @@ def proxied(
         yield site
 
 
-def test_caddy_understands_its_file_and_serves_the_site_that_the_servers_know(
-    tmp_path: Path,
-) -> None:
+def test_caddy_understands_its_file_and_serves_the_site_of_the_servers(tmp_path: Path) -> None:
     adapted = adapt_caddyfile(CADDYFILE, tmp_path, SITE="tower.example.org")
     assert '"Host":["tower.example.org"]' in adapted
     for name in SERVERS:
         assert f'"dial":"{name}:8000"' in adapted
 
 
-def test_both_servers_answer_and_an_event_of_either_arrives_at_once(
-    proxy_site: Site, servers: list[Server]
-) -> None:
+def test_both_servers_answer_and_send_events(proxy_site: Site, servers: list[Server]) -> None:
     room = proxy_site.start_game()
     revisions = proxy_site.follow_moves(room, 9, 8, 1)
     assert revisions == sorted({*revisions})
@@ -104,9 +100,7 @@ def test_on_localhost_no_other_server_is_forced_to_https(proxy_site: Site) -> No
     assert proxy_site.ask("GET", "/").headers["strict-transport-security"] is None
 
 
-def test_visitors_are_answered_while_a_server_is_away(
-    proxy_site: Site, servers: list[Server]
-) -> None:
+def test_visitors_are_answered_without_a_server(proxy_site: Site, servers: list[Server]) -> None:
     room = proxy_site.start_game()
     for server in servers:
         server.stop()

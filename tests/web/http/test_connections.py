@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -91,9 +92,7 @@ def open_connections(
 @pytest.mark.parametrize(
     "sent", [b"", b"GET /who HTTP/1.1\r\nHost: loc", get("/who")], ids=["silent", "half", "served"]
 )
-def test_a_newcomer_replaces_the_idlest_connection_of_the_busiest_address(
-    sent: bytes, limited_server: SmallServer
-) -> None:
+def test_newcomer_replaces_the_idlest_connection(sent: bytes, limited_server: SmallServer) -> None:
     port = limited_server.port
     with (
         open_connections(port, 8, HOST, sent) as most,
@@ -107,7 +106,7 @@ def test_a_newcomer_replaces_the_idlest_connection_of_the_busiest_address(
             assert not any(map(is_closed, most[1:] + few))
 
 
-def test_a_connection_in_use_is_never_closed_for_another(limited_server: SmallServer) -> None:
+def test_connection_in_use_is_never_closed_for_another(limited_server: SmallServer) -> None:
     port, request = limited_server.port, get("/g/abc/events")
     with (
         open_connections(port, 8, HOST, request) as most,
@@ -120,7 +119,7 @@ def test_a_connection_in_use_is_never_closed_for_another(limited_server: SmallSe
         assert not any(map(is_closed, most + few))
 
 
-def test_a_trusted_proxy_has_as_many_connections_as_it_needs(tmp_path: Path) -> None:
+def test_trusted_proxy_has_as_many_connections_as_it_needs(tmp_path: Path) -> None:
     """It carries many people, and loses its own connections last."""
     forwarded = {"X-Forwarded-For": "198.51.100.9, 203.0.113.7", "X-Forwarded-Proto": "https"}
     with run_small_server(tmp_path, limits=LIMITS, proxy=(HOST,)) as server:
@@ -138,34 +137,26 @@ def test_a_trusted_proxy_has_as_many_connections_as_it_needs(tmp_path: Path) -> 
                 assert not any(map(is_closed, proxied + direct[1:]))
 
 
-def test_a_proxy_that_is_not_trusted_is_not_believed(usual_server: SmallServer) -> None:
+def test_proxy_that_is_not_trusted_is_not_believed(usual_server: SmallServer) -> None:
     forwarded = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}
     assert fetch_json(usual_server.port, "/who", **forwarded)[1] == ["127.0.0.1", "http"]
 
 
-def test_a_school_behind_one_address_is_admitted() -> None:
+def test_school_behind_one_address_is_admitted() -> None:
     assert MAX_PER_ADDRESS >= MAX_STREAMS_PER_ADDRESS >= 1500
 
 
 # How slow -----------------------------------------------------------------------------------------
 
 
-class Transport(asyncio.Transport):
-    """A connection that goes nowhere."""
-
-    def __init__(self, host: str = "192.0.2.1", port: int = 1) -> None:
-        super().__init__({"peername": (host, port)})
-        self.unread = 0
-        self.closed = False
-
-    def abort(self) -> None:
-        self.closed = True
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def get_write_buffer_size(self) -> int:
-        return self.unread
+def make_transport(host: str = "192.0.2.1", port: int = 1) -> Mock:
+    """Return a connection that goes nowhere."""
+    transport = Mock(spec=asyncio.Transport)
+    transport.get_extra_info = {"peername": (host, port)}.get
+    transport.is_closing = lambda: transport.abort.called
+    transport.get_write_buffer_size = lambda: transport.unread
+    transport.unread = 0
+    return transport
 
 
 class OfflineServer:
@@ -175,7 +166,7 @@ class OfflineServer:
         self.now = 0.0
         self.registry = ConnectionRegistry(**limits, clock=lambda: self.now)
 
-    def open(self, transport: Transport) -> Connection:
+    def open(self, transport: Mock) -> Connection:
         connection = Connection(self.registry, asyncio.Protocol())
         connection.connection_made(transport)
         return connection
@@ -187,13 +178,13 @@ class OfflineServer:
 
 def test_connections_are_counted_right_whatever_the_order() -> None:
     server = OfflineServer(total=60, per_address=20)
-    held: list[tuple[Connection, Transport]] = []
+    held: list[tuple[Connection, Mock]] = []
     for number in range(600):
-        transport = Transport(f"2001:db8:0:{number * number % 7}::{number:x}", number)
+        transport = make_transport(f"2001:db8:0:{number * number % 7}::{number:x}", number)
         held.append((server.open(transport), transport))
         if number % 5 == 0:
             held.pop(0)[0].connection_lost(None)
-        for connection, line in [pair for pair in held if pair[1].closed]:
+        for connection, line in [pair for pair in held if pair[1].is_closing()]:
             connection.connection_lost(None)
             held.remove((connection, line))
         assert len(server.registry) == len(held) <= 60
@@ -206,13 +197,9 @@ def test_connections_are_counted_right_whatever_the_order() -> None:
     assert not server.registry._counts  # noqa: SLF001
 
 
-def test_a_request_that_does_not_arrive_is_not_waited_for() -> None:
-    server, silent, half, served = (
-        OfflineServer(),
-        Transport(),
-        Transport(port=2),
-        Transport(port=3),
-    )
+def test_request_that_does_not_arrive_is_not_waited_for() -> None:
+    server = OfflineServer()
+    silent, half, served = (make_transport(port=port) for port in (1, 2, 3))
     server.open(silent)
     for transport in (half, served):
         connection = server.open(transport)
@@ -222,15 +209,15 @@ def test_a_request_that_does_not_arrive_is_not_waited_for() -> None:
         if transport is half:
             connection.data_received(b"GET /")
     server.let_pass(WAIT_TIME - 1)
-    assert not silent.closed
+    assert not silent.is_closing()
     server.let_pass(1)
-    assert (silent.closed, half.closed, served.closed) == (True, True, False), (
+    assert (silent.is_closing(), half.is_closing(), served.is_closing()) == (True, True, False), (
         "uvicorn closes the last one when it has been idle for long"
     )
 
 
-def test_an_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_not() -> None:
-    server, slow, stalled = OfflineServer(), Transport(), Transport(port=2)
+def test_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_not() -> None:
+    server, slow, stalled = OfflineServer(), make_transport(), make_transport(port=2)
     slow.unread = stalled.unread = 1_000_000
     for transport in (slow, stalled):
         server.open(transport).set_busy(busy=True)
@@ -239,9 +226,9 @@ def test_an_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_no
         slow.unread -= 1
         stalled.unread += second % 2  # the app writes more
         server.let_pass(1)
-    assert (stalled.closed, slow.closed) == (False, False)
+    assert (stalled.is_closing(), slow.is_closing()) == (False, False)
     server.let_pass(1)
-    assert (stalled.closed, slow.closed) == (True, False)
+    assert (stalled.is_closing(), slow.is_closing()) == (True, False)
 
 
 def test_slow_clients_are_not_waited_for(tmp_path: Path) -> None:
@@ -277,14 +264,10 @@ def test_two_thousand_idle_connections_keep_no_client_out(usual_server: SmallSer
 # What a client sends ------------------------------------------------------------------------------
 
 
-def test_the_head_of_a_request_has_a_limit(usual_server: SmallServer) -> None:
-    port, start = (
-        usual_server.port,
-        b"GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n",
-    )
-    assert exchange(port, start, b"X-Long: ", b"x" * 60_000, b"\r\n\r\n").startswith(
-        b"HTTP/1.1 200 "
-    )
+def test_head_of_a_request_has_a_limit(usual_server: SmallServer) -> None:
+    port, start = usual_server.port, get("/who", "Connection: close").removesuffix(b"\r\n")
+    answer = exchange(port, start, b"X-Long: ", b"x" * 60_000, b"\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")
     for pieces in ([b"x" * 10_000] * 70, [b"\r\nX-Many: x" * 1000] * 70):
         with closing(connect(port, HOST, start + b"X-Long: ")) as connection:
             try:
@@ -303,9 +286,7 @@ def test_requests_that_are_sent_at_once_are_answered_one_by_one(usual_server: Sm
         assert fetch_json(usual_server.port, "/streams")[1] == 1
 
 
-def test_a_client_that_leaves_while_the_answer_is_written_is_no_error(
-    usual_server: SmallServer,
-) -> None:
+def test_client_that_leaves_during_an_answer_is_no_error(usual_server: SmallServer) -> None:
     before = len(usual_server.log)
     for path in ("/big?size=20000", "/g/abc/events?size=100", "/slow?seconds=0.1"):
         with closing(connect(usual_server.port, HOST, get(path), buffer=4096)) as connection:

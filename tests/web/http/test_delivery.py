@@ -20,11 +20,8 @@ from support import apps
 MAX_FIRST_PAGE = 70_000
 MAX_MAP = 40_000
 YEAR = "public, max-age=31536000, immutable"
-FILES = sorted(
-    str(path.relative_to(STATIC_DIRECTORY))
-    for path in STATIC_DIRECTORY.rglob("*")
-    if path.is_file()
-)
+PATHS = filter(Path.is_file, STATIC_DIRECTORY.rglob("*"))
+FILES = sorted(str(path.relative_to(STATIC_DIRECTORY)) for path in PATHS)
 
 
 def measure(client: TestClient, address: str, *, plain: bool = False) -> int:
@@ -46,20 +43,15 @@ def list_assets(client: TestClient, page: str) -> Iterator[str]:
         yield urljoin(sheet, picture)
 
 
-def test_the_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestClient) -> None:
+def test_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestClient) -> None:
     sizes = {address: measure(client, address) for address in ("/", *list_assets(client, "/"))}
-    assert {Path(address).name for address in sizes} >= {
-        "tower.css",
-        "tower.js",
-        "nunito-ascii-wght-normal.woff2",
-    }
+    names = {Path(address).name for address in sizes}
+    assert names >= {"tower.css", "tower.js", "nunito-ascii-wght-normal.woff2"}
     assert sum(sizes.values()) <= MAX_FIRST_PAGE, sizes
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_map_of_settings_is_at_most_forty_kilobytes_over_the_wire(
-    client: TestClient, name: str
-) -> None:
+def test_map_of_settings_is_at_most_forty_kilobytes(client: TestClient, name: str) -> None:
     assert measure(client, f"/lab/{name}") <= MAX_MAP
 
 
@@ -103,16 +95,13 @@ def test_static_files_have_a_hash_and_are_cached_for_a_year(client: TestClient, 
         assert again.status_code == 304
 
 
+HASH = hash_files()
+
+
 @pytest.mark.parametrize(
-    "path",
-    [
-        "",
-        "nothing.css",
-        "x/y/z",
-        *(hash_files() + end for end in ("", "/nothing.css", "/../app.py")),
-    ],
+    "path", ["", "nothing.css", "x/y/z", HASH, f"{HASH}/nothing.css", f"{HASH}/../app.py"]
 )
-def test_an_unknown_static_file_is_not_found_and_not_cached(client: TestClient, path: str) -> None:
+def test_unknown_static_file_is_not_found_and_not_cached(client: TestClient, path: str) -> None:
     answer = client.get(f"/static/{path}")
     assert answer.status_code == 404
     assert answer.headers["cache-control"] == "no-store"
@@ -125,7 +114,7 @@ def test_all_static_addresses_of_all_pages_have_the_hash(client: TestClient) -> 
         assert all(address.startswith(f"/static/{hash_files()}/") for address in addresses)
 
 
-def test_a_misspelt_static_file_is_an_error() -> None:
+def test_misspelt_static_file_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         build_static_url("nothing.css")
 
@@ -133,7 +122,7 @@ def test_a_misspelt_static_file_is_an_error() -> None:
 # On a phone's home screen -------------------------------------------------------------------------
 
 
-def test_the_site_can_be_installed_on_a_phone(client: TestClient) -> None:
+def test_site_can_be_installed_on_a_phone(client: TestClient) -> None:
     html = client.get("/").text
     [address] = re.findall(r'<link rel="manifest" href="([^"]+)"', html)
     answer = client.get(address)
@@ -155,9 +144,7 @@ def test_the_site_can_be_installed_on_a_phone(client: TestClient) -> None:
     assert client.get(touch).headers["content-type"] == "image/png"
 
 
-def test_the_service_worker_stores_the_offline_page_and_its_files(
-    client: TestClient,
-) -> None:
+def test_service_worker_stores_the_offline_page(client: TestClient) -> None:
     answer = client.get("/service-worker.js")
     assert answer.headers["content-type"].startswith("text/javascript")
     assert answer.headers["cache-control"] == "no-cache", "a new one has to be noticed"

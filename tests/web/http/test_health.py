@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
-import psycopg
 import pytest
-from psycopg import sql
 from sqlalchemy import event, select
 from starlette.testclient import TestClient
 
@@ -41,42 +39,31 @@ FAILING = "the database does not take writes; the log of the server says why"
 # The check of writes ------------------------------------------------------------------------------
 
 
-class SlowWriter:
-    """A writer whose writes end when the test says so."""
-
-    def __init__(self) -> None:
-        self.writes: list[Future[None]] = []
-
-    def write(self) -> Future[None]:
-        self.writes.append(Future())
-        return self.writes[-1]
-
-
 def test_many_questions_at_once_share_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "WRITE_TIMEOUT", SLOW)
-    writer = SlowWriter()
+    write = Mock(return_value=Future())
 
     async def ask() -> list[str | None]:
-        check = WriteCheck(writer.write)
+        check = WriteCheck(write)
         asking = asyncio.gather(*(check.find_problem() for _ in range(20)))
-        await wait_until_true(lambda: writer.writes)
-        writer.writes[0].set_exception(StoreError("/srv/games.db cannot be used: it is full"))
+        await wait_until_true(lambda: write.called)
+        write.return_value.set_exception(StoreError("/srv/games.db cannot be used: it is full"))
         return await asking
 
     assert asyncio.run(ask()) == [FAILING] * 20
-    assert len(writer.writes) == 1
+    assert write.call_count == 1
 
 
-def test_a_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "WRITE_TIMEOUT", 0.01)
-    writer = SlowWriter()
+    write = Mock(return_value=Future())
 
     async def ask() -> list[str | None]:
-        check = WriteCheck(writer.write)
+        check = WriteCheck(write)
         return [await check.find_problem() for _ in range(3)]
 
     assert asyncio.run(ask()) == ["the database does not answer"] * 3
-    assert len(writer.writes) == 1
+    assert write.call_count == 1
 
 
 # The write that is made for it --------------------------------------------------------------------
@@ -94,7 +81,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "games.db"
 
 
-def test_a_probe_leaves_nothing_behind(database: str) -> None:
+def test_probe_leaves_nothing_behind(database: str) -> None:
     with closing(open_store(database)) as store:
         for _ in range(3):
             with store.write() as connection:
@@ -103,12 +90,7 @@ def test_a_probe_leaves_nothing_behind(database: str) -> None:
             assert connection.execute(select(rulebooks)).all() == []
 
 
-def test_a_probe_fails_on_a_read_only_file(file: Path) -> None:
-    with pytest.raises(StoreError, match="it is read-only"):
-        probe(f"sqlite:///file:{file}?mode=ro&uri=true")
-
-
-def test_a_probe_fails_while_another_program_locks_the_file(file: Path) -> None:
+def test_probe_fails_while_another_program_locks_the_file(file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="another program is using it"):
@@ -116,7 +98,7 @@ def test_a_probe_fails_while_another_program_locks_the_file(file: Path) -> None:
     probe(file)
 
 
-def test_a_probe_fails_where_a_database_cannot_grow(file: Path) -> None:
+def test_probe_fails_where_a_database_cannot_grow(file: Path) -> None:
     """Updating a row in place would still succeed here, and a new game would not."""
     run_sql(file, "VACUUM")
     store = open_store(file)
@@ -137,6 +119,8 @@ def test_a_probe_fails_where_a_database_cannot_grow(file: Path) -> None:
 
 def test_no_server_starts_on_a_read_only_file(file: Path) -> None:
     database = f"sqlite:///file:{file}?mode=ro&uri=true"
+    with pytest.raises(StoreError, match="it is read-only"):
+        probe(database)
     done = run_tower("serve", "--port", "0", "--db", database)
     refusal = f"tower: the database {file} cannot be used: it is read-only\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", refusal)
@@ -154,30 +138,11 @@ def test_no_server_starts_on_a_full_disk(file: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", refusal)
 
 
-@contextmanager
-def make_read_only(database: str) -> Iterator[None]:
-    """Let a PostgreSQL database be read-only; open connections are cut."""
-    with psycopg.connect(database, autocommit=True) as connection:
-        name = sql.Identifier(connection.info.dbname)
-        change = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
-        cut = (
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-        connection.execute(change.format(name, sql.SQL("on")))
-        connection.execute(cut)
-        try:
-            yield
-        finally:
-            connection.execute("SET default_transaction_read_only = off")
-            connection.execute(change.format(name, sql.SQL("off")))
-            connection.execute(cut)
-
-
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_no_server_starts_on_a_read_only_postgresql(database: str) -> None:
-    with make_read_only(database):
-        done = run_tower("serve", "--port", "0", "--db", database)
+    read_only = "options=-cdefault_transaction_read_only%3Don"
+    url = f"{database}{'&' if '?' in database else '?'}{read_only}"
+    done = run_tower("serve", "--port", "0", "--db", url)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.endswith(" cannot be used: it is read-only\n")
 
@@ -193,7 +158,7 @@ async def wait_for_status(client: Client, path: str, status: int) -> Any:
     return answer.content
 
 
-def test_a_full_disk_is_reported_until_there_is_space_again(tmp_path: Path) -> None:
+def test_full_disk_is_reported_until_there_is_space_again(tmp_path: Path) -> None:
     """Set and lift a limit on the size of files in the running server: a full disk to it."""
     start = {"game": "draft", "opponent": "table"}
 
@@ -219,7 +184,7 @@ def test_a_full_disk_is_reported_until_there_is_space_again(tmp_path: Path) -> N
 # Through the app ----------------------------------------------------------------------------------
 
 
-def test_a_database_is_healthy_while_moves_of_other_servers_arrive(database: str) -> None:
+def test_database_is_healthy_while_moves_of_other_servers_arrive(database: str) -> None:
     settings = Settings(make_location(database), quiet=True, host_names=("testserver",))
     with TestClient(make_app(settings, workers=InstantWorkers())) as client:
         assert client.get("/health").status_code == 200, on_server(database)
@@ -229,16 +194,9 @@ def test_a_database_is_healthy_while_moves_of_other_servers_arrive(database: str
     assert answer.json()["news"] == "the server does not receive moves from other servers"
 
 
-class NoWrites:
-    """A check that must not be used."""
-
-    async def find_problem(self) -> str | None:
-        raise AssertionError("no write is wanted here")
-
-
 def test_liveness_asks_no_database(client: TestClient) -> None:
     writes = get_parts(client).writes
-    replace_parts(client, writes=NoWrites())
+    replace_parts(client, writes=None)
     answer = client.get("/health/live")
     replace_parts(client, writes=writes)
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from number_tower.store import Location
 from number_tower.web import app as app_module
 from number_tower.web import server
-from number_tower.web.settings import SettingError, Settings, parse_host_names
+from number_tower.web.settings import Settings
 
 LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 
@@ -34,30 +34,21 @@ def get_status(host: str, **settings: Any) -> int:
 
 
 @pytest.mark.parametrize(
-    "host",
+    ("status", "hosts"),
     [
-        "localhost", "localhost:8000", "LOCALHOST", "127.0.0.1", "127.0.0.1:8000", "[::1]",
-        "[::1]:8000", "[2001:DB8::1]:9000", "192.168.1.5:8000", "203.0.113.7",
+        (200, ["localhost", "localhost:8000", "LOCALHOST", "127.0.0.1", "127.0.0.1:8000", "[::1]",
+            "[::1]:8000", "[2001:DB8::1]:9000", "192.168.1.5:8000", "203.0.113.7"]),
+        (421, ["evil.example", "evil.example:8000", "localhost.evil.example", "1.2.3.4.5", "1.2.3",
+            "127.0.0.1.evil.example", "256.1.1.1", "[::1.evil]", "localhos", "0x7f000001",
+            "x.localhost", "127.0.0.1@evil.example", "127.0.0.1#evil.example", "[::1", "a b", "",
+            "x" * 300, "ä"]),
     ],
 )  # fmt: skip
-def test_localhost_and_every_address_are_accepted(host: str) -> None:
-    assert get_status(host) == 200
+def test_only_localhost_and_addresses_are_known(status: int, hosts: list[str]) -> None:
+    assert {host: get_status(host) for host in hosts} == dict.fromkeys(hosts, status)
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example",
-        "1.2.3.4.5", "1.2.3", "256.1.1.1", "[::1.evil]", "localhos", "0x7f000001", "x.localhost",
-        "127.0.0.1@evil.example",
-        "127.0.0.1#evil.example", "[::1", "a b", "", "x" * 300, "ä",
-    ],
-)  # fmt: skip
-def test_every_other_name_is_refused(host: str) -> None:
-    assert get_status(host) == 421
-
-
-def test_a_refusal_names_the_option_that_accepts_the_name() -> None:
+def test_refusal_names_the_option_that_accepts_the_name() -> None:
     assert "--host-name" in ask("tower.lan").text
     assert ask("tower.lan", "/api/levels").json()["reason"] == "unknown_host"
 
@@ -71,33 +62,15 @@ def test_names_of_the_server_and_of_the_machine_are_accepted() -> None:
     assert get_status("laptop.local:8000", machine_names=("laptop.local",)) == 200
 
 
-def test_a_proxy_may_rename_the_host_unless_names_are_set() -> None:
+def test_proxy_may_rename_the_host_unless_names_are_set() -> None:
     assert get_status("tower.school.example", proxy=("10.0.0.5",)) == 200
     strict = {"proxy": ("10.0.0.5",), "host_names": ("other.example",)}
     assert get_status("tower.school.example", **strict) == 421
     assert get_status("other.example", **strict) == 200
 
 
-def test_machine_names_are_the_short_the_local_and_the_full_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_machine_has_a_short_a_local_and_a_full_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "Laptop.school.lan")
     monkeypatch.setattr(socket, "getfqdn", lambda: "laptop.district.example.")
     names = ("laptop.school.lan", "laptop", "laptop.local", "laptop.district.example")
     assert server.find_machine_names() == names
-
-
-def test_host_names_are_separated_by_commas_or_options() -> None:
-    names = parse_host_names(["Tower.lan, games", "my_pc.local."])
-    assert names == ("tower.lan", "games", "my_pc.local")
-    for wrong in ("", "a,", "a b", "https://a", "a:8000", "*.a", "ä", "[::1]", "a..b", "x" * 64):
-        with pytest.raises(SettingError, match=r"expected names such as tower\.example\.org"):
-            parse_host_names([wrong])
-
-
-@pytest.mark.parametrize("address", ["10.0.0.5", "172.16.3.4", "::ffff:10.0.0.5", "fd00::1"])
-def test_a_proxy_is_recognized_by_its_address_or_network(address: str) -> None:
-    settings = Settings(LOCATION, proxy=("10.0.0.5", "172.16.0.0/12", "fd00::/8"))
-    assert settings.is_proxy(address)
-    for other in ("10.0.0.6", "172.32.0.1", "::1", "unix", ""):
-        assert not settings.is_proxy(other)

@@ -5,7 +5,6 @@ It is set up as in deploy/compose.yaml.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -13,8 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
+import httpx2
 import pytest
 
 from serving import Server
@@ -43,9 +42,8 @@ def enclose(data: Path, temporary: Path, *call: str) -> list[str]:
 
 
 def run_enclosed(folders: tuple[Path, Path], *call: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        enclose(*folders, *call), capture_output=True, text=True, timeout=SLOW, check=False
-    )
+    enclosed = enclose(*folders, *call)
+    return subprocess.run(enclosed, capture_output=True, text=True, timeout=SLOW, check=False)
 
 
 @pytest.fixture(name="folders")
@@ -86,19 +84,11 @@ def test_no_other_folder_can_be_written(folders: tuple[Path, Path], folder: Path
     assert "Read-only file system" in done.stderr
 
 
-def test_a_server_plays_thinks_and_saves(server: Server) -> None:
-    def post(path: str, content: dict[str, object]) -> Any:
-        request = Request(  # noqa: S310 - our own
-            f"{server.url}{path}",
-            json.dumps(content).encode(),
-            {"Content-Type": "application/json"},
-        )
-        with urlopen(request, timeout=SLOW) as answer:  # noqa: S310 - likewise
-            return json.load(answer)
-
-    assert post("/api/games", {"game": "draft"})["address"]
-    assert post("/api/analyse", {"record": "draft:9,8"})["verdict"], "a worker process answers"
-    with urlopen(f"{server.url}/health", timeout=SLOW) as answer:  # noqa: S310 - likewise
-        assert json.load(answer)["database"] == "ok"
+def test_server_plays_thinks_and_saves(server: Server) -> None:
+    with httpx2.Client(base_url=server.url, timeout=SLOW) as client:
+        assert client.post("/api/games", json={"game": "draft"}).json()["address"]
+        analysis = client.post("/api/analyse", json={"record": "draft:9,8"}).json()
+        assert analysis["verdict"], "a worker process answers"
+        assert client.get("/health").json()["database"] == "ok"
     assert Path(server.database).stat().st_size > 0
     assert not re.search(" ERROR |Traceback", server.log)

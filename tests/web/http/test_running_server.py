@@ -6,19 +6,23 @@ import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import httpx2
 import pytest
-from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
 
+from number_tower.web.app import install_metrics, make_app
 from serving import Server, free_port
+from support.apps import make_settings
 from support.clocks import SLOW, wait_until_true
 from support.command import ROOT
+from support.lobbies import InstantWorkers
 from support.servers import HOST, Client, follow_game, run_servers, start_game_between
-from support.small_server import connect, fetch_json, post
+from support.small_server import PROCESSES, connect, fetch_json, post
 
 MONITORING = (ROOT / "docs/how-to/monitor.md").read_text()
 METRICS_PORT = free_port()
@@ -34,18 +38,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 # Secrets ------------------------------------------------------------------------------------------
 
 
-class Visitor:
+class Visitor(httpx2.Client):
     """A browser that notes all that it receives: the cookies that are set, and the rest."""
 
     def __init__(self, server: Server) -> None:
-        self.client = httpx2.Client(base_url=server.url, timeout=SLOW)
-        self.set_cookies = ""
-        self.received = ""
-        self._streams = ExitStack()
-        self._events: Iterator[str] = iter(())
+        super().__init__(base_url=server.url, timeout=SLOW)
+        self.set_cookies = self.received = ""
 
-    def ask(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        answer = self.client.request(method, path, **more)
+    def request(self, *args: Any, **more: Any) -> httpx2.Response:
+        answer = super().request(*args, **more)
         for name, value in answer.headers.multi_items():
             if name == "set-cookie":
                 self.set_cookies += f"{value}; "
@@ -54,58 +55,54 @@ class Visitor:
         self.received += answer.text
         return answer
 
-    def follow(self, path: str) -> None:
-        self._events = self._streams.enter_context(self.client.stream("GET", path)).iter_text()
-
-    def read_events_until(self, text: str) -> None:
-        events = ""
-        while text not in events:
-            events += next(self._events)
-        self.received += events
-        self._streams.close()
-
     @property
     def secret(self) -> str:
         """The secret in the browser's cookie."""
-        [secret] = self.client.cookies.values()
+        [secret] = self.cookies.values()
         return secret
 
 
 def test_secrets_reach_only_their_owners_and_never_the_log(server: Server) -> None:
     ann, ben, eve = visitors = [Visitor(server) for _ in range(3)]
     form = {"game": "draft", "opponent": "link", "name": "Ann"}
-    room = ann.ask("POST", "/new", data=form).headers["location"]
+    room = ann.post("/new", data=form).headers["location"]
     address = room.removeprefix("/g/")
     game = f"/api/games/{address}"
-    assert ben.ask("GET", room).status_code == 200
-    assert ben.ask("POST", f"{room}/sit", data={"name": "Ben"}).status_code == 303
-    state = ann.ask("GET", game).json()
-    watch = re.findall(r"/w/([\w-]+)", ann.ask("GET", room).text)[0]
-    ann.follow(f"{room}/events")
-    ben.follow(f"{game}/events")
-    eve.follow(f"/w/{watch}/events")
-    for turn, block in enumerate((9, 8, 6)):
-        mover, other = (ann, ben) if turn % 2 == 0 else (ben, ann)
-        form = {"block": str(block), "version": str(turn), "game": str(state["game"])}
-        assert mover.ask("POST", f"{room}/move", data=form).status_code == 303
-        other.ask("POST", f"{room}/move", data=form)
-        other.ask("POST", f"{room}/offer", data={"kind": "takeback"})
-        mover.ask("POST", f"{room}/decline")
-        for player in (ann, ben):
-            for path in (room, f"{room}/table", f"{game}/log"):
-                player.ask("GET", path)
-        for path in ("/w/{}", "/w/{}/table", "/api/games/{}", "/api/games/{}/log"):
-            assert eve.ask("GET", path.format(watch)).status_code == 200
-        eve.ask("GET", f"/api/games/{watch}/export?as=json")
-        eve.ask("POST", f"/g/{watch}/move", data=form)
-        move = {"do": "move", "block": 1, "version": turn}
-        eve.ask("POST", f"/api/games/{watch}/actions", json=move)
-    for visitor in visitors:
-        visitor.read_events_until('"reason":"exact"')
-        visitor.ask("GET", "/")
-        visitor.client.close()
+    assert ben.get(room).status_code == 200
+    assert ben.post(f"{room}/sit", data={"name": "Ben"}).status_code == 303
+    state = ann.get(game).json()
+    watch = re.findall(r"/w/([\w-]+)", ann.get(room).text)[0]
+    with ExitStack() as streams:
+        paths = f"{room}/events", f"{game}/events", f"/w/{watch}/events"
+        events = [
+            streams.enter_context(visitor.stream("GET", path)).iter_text()
+            for visitor, path in zip(visitors, paths, strict=True)
+        ]
+        for turn, block in enumerate((9, 8, 6)):
+            mover, other = (ann, ben) if turn % 2 == 0 else (ben, ann)
+            form = {"block": str(block), "version": str(turn), "game": str(state["game"])}
+            assert mover.post(f"{room}/move", data=form).status_code == 303
+            other.post(f"{room}/move", data=form)
+            other.post(f"{room}/offer", data={"kind": "takeback"})
+            mover.post(f"{room}/decline")
+            for player in (ann, ben):
+                for path in (room, f"{room}/table", f"{game}/log"):
+                    player.get(path)
+            for path in ("/w/{}", "/w/{}/table", "/api/games/{}", "/api/games/{}/log"):
+                assert eve.get(path.format(watch)).status_code == 200
+            eve.get(f"/api/games/{watch}/export?as=json")
+            eve.post(f"/g/{watch}/move", data=form)
+            move = {"do": "move", "block": 1, "version": turn}
+            eve.post(f"/api/games/{watch}/actions", json=move)
+        for visitor, stream in zip(visitors, events, strict=True):
+            text = ""
+            while '"reason":"exact"' not in text:
+                text += next(stream)
+            visitor.received += text
     tokens = [ann.secret, ben.secret]
     for visitor in visitors:
+        visitor.get("/")
+        visitor.close()
         assert not any(token in visitor.received for token in tokens)
     assert tokens[1] not in ann.set_cookies
     assert tokens[0] not in ben.set_cookies
@@ -118,7 +115,7 @@ def test_secrets_reach_only_their_owners_and_never_the_log(server: Server) -> No
 # Broken requests ----------------------------------------------------------------------------------
 
 
-def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(server: Server) -> None:
+def test_client_that_leaves_in_the_middle_of_its_request_is_no_error(server: Server) -> None:
     begun = len(server.log)
     for path, kind, body in (
         ("/new", "application/x-www-form-urlencoded", b"game=dra"),
@@ -134,20 +131,19 @@ def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(server: S
 # Metrics ------------------------------------------------------------------------------------------
 
 
-def scrape() -> tuple[str, dict[str, Metric]]:
-    """Return what Prometheus would read, as text and by name."""
+def scrape() -> str:
+    """Return what Prometheus would read."""
     with urlopen(f"http://{HOST}:{METRICS_PORT}/metrics", timeout=SLOW) as answer:
-        text = answer.read().decode()
-    return text, {family.name: family for family in text_string_to_metric_families(text)}
+        return str(answer.read().decode())
 
 
-def get_sample(name: str, **labels: str) -> float | None:
-    """Return the value of a sample, or None."""
-    for family in scrape()[1].values():
+def get_sample(name: str, **labels: str) -> float:
+    """Return the value of a sample, or 0."""
+    for family in text_string_to_metric_families(scrape()):
         for sample in family.samples:
             if sample.name == name and labels.items() <= sample.labels.items():
                 return sample.value
-    return None
+    return 0
 
 
 def test_metrics_count_requests_by_route_and_name_no_game(server: Server) -> None:
@@ -159,7 +155,7 @@ def test_metrics_count_requests_by_route_and_name_no_game(server: Server) -> Non
     ]
 
     def count() -> list[float]:
-        return [get_sample(name, **labels) or 0 for name, labels in counted]
+        return [get_sample(name, **labels) for name, labels in counted]
 
     async def play() -> str:
         first, second = Client(server.port), Client(server.port)
@@ -169,8 +165,8 @@ def test_metrics_count_requests_by_route_and_name_no_game(server: Server) -> Non
         async with follow_game(server.port, seats.path) as follower:
             await follower.until([3])
             await wait_until_true(lambda: get_sample("tower_streams_open") == 1)
-            text, _ = scrape()
-        assert (get_sample("tower_connections_open") or 0) >= 2
+            text = scrape()
+        assert get_sample("tower_connections_open") >= 2
         first.close()
         second.close()
         for secret in (*seats.tokens, seats.address, seats.watch, HOST):
@@ -181,7 +177,34 @@ def test_metrics_count_requests_by_route_and_name_no_game(server: Server) -> Non
     text = asyncio.run(play())
     assert count() == [number + 1 for number in before]
     events = "/api/games/{address}/events"
-    assert get_sample("tower_request_seconds_count", route=events) is None
-    assert (get_sample("process_cpu_seconds_total") or 0) > 0
+    assert get_sample("tower_request_seconds_count", route=events) == 0
+    assert get_sample("process_cpu_seconds_total") > 0
     documented = set(re.findall(r"^\| `(tower_\w+)` \|", MONITORING, re.MULTILINE))
     assert documented == set(re.findall(r"^# TYPE (tower_\w+)", text, re.MULTILINE))
+
+
+def test_unknown_paths_and_methods_make_no_new_series(tmp_path: Path) -> None:
+    app = make_app(make_settings(tmp_path), workers=InstantWorkers())
+    metrics = install_metrics(app)
+    with TestClient(app) as client:
+        for number in range(10):
+            client.request(f"BREW{number}", f"/tea/{number}")
+            client.request(f"BREW{number}", f"/g/tea{number}/move/{number}")
+            client.get(f"/static/tea{number}.css")
+        samples = [sample for family in metrics.registry.collect() for sample in family.samples]
+    labels = [sample.labels for sample in samples if sample.name == "tower_requests_total"]
+    assert {label["method"] for label in labels} <= {"other", "GET"}
+    assert 0 < len(labels) <= 6, labels
+
+
+def test_without_metrics_their_library_is_not_loaded() -> None:
+    script = (
+        "import sys\n"
+        "from number_tower.web.app import Settings, make_app\n"
+        "make_app(Settings(None))\n"
+        "assert 'prometheus_client' not in sys.modules\n"
+    )
+    process = PROCESSES.Process(target=exec, args=(script,))
+    process.start()
+    process.join(SLOW)
+    assert process.exitcode == 0

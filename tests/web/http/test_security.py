@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, patch
 
 import pytest
-from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
 from number_tower.engine import catalogue
@@ -24,7 +24,7 @@ RESIGN = {"do": "resign"}
 # Who may act --------------------------------------------------------------------------------------
 
 
-def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient) -> None:
+def test_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient) -> None:
     first, second, _ = start_linked_game(client)
     stranger, _, _ = start_linked_game(client)
     requests: list[tuple[str, dict[str, Any] | None]] = [
@@ -44,77 +44,40 @@ def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient)
     assert first.get().json() == before
 
 
-def test_a_handover_code_works_once_in_its_own_game_and_not_for_long(tmp_path: Path) -> None:
+def test_database_holds_no_secret_of_a_browser(tmp_path: Path) -> None:
     with open_app(tmp_path) as client:
-        player, _ = start_game(client)
-        other, _ = start_game(client)
-
-        def take(path: str, code: str) -> Any:
-            return client.post(f"{path}/take", json={"code": code})
-
-        code = player.post("handover").json()["code"]
-        assert take(other.path, code).status_code == 409
-        assert take(player.path, code[:-1]).status_code == 409
-        taken = take(player.path, code)
-        assert taken.status_code == 200
-        assert take(player.path, code).status_code == 409
-        assert player.act("resign").status_code == 403
-        holder = Player(client, player.address, taken.json()["token"])
-        late = holder.post("handover").json()["code"]
-        engine = create_engine(f"sqlite:///{tmp_path / 'games.db'}")
-        with engine.begin() as connection:
-            connection.execute(
-                text("UPDATE seats SET until = '2020-01-01T00:00:00+00:00' WHERE until IS NOT NULL")
-            )
-        engine.dispose()
-        assert take(player.path, late).status_code == 409
-        assert holder.act("resign").status_code == 200
-
-
-def test_the_database_holds_only_digests_of_secrets(tmp_path: Path) -> None:
-    with open_app(tmp_path) as client:
-        player, made = start_game(client)
-        code = player.post("handover").json()["code"]
         browser = Browser(client.app)
         room = browser.start_game()
-    [cookie] = browser.jar.cookies.values()
+    [secret] = browser.jar.cookies.values()
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    for address in (made["address"], room.removeprefix("/g/")):
-        assert address.encode() in stored
-    for secret in (made["token"], code, cookie):
-        assert secret.encode() not in stored
+    assert room.removeprefix("/g/").encode() in stored
+    assert secret.encode() not in stored
 
 
-def test_a_request_that_another_site_makes_a_browser_send_is_refused(client: TestClient) -> None:
-    player, _ = start_game(client)
+def test_seat_is_held_by_header_or_cookie_of_our_own_site(client: TestClient) -> None:
+    player, made = start_game(client)
+    path, token = f"{player.path}/actions", made["token"]
+    assert client.post(f"{path}?token={token}", json=RESIGN).status_code == 401
+    basic = {"Authorization": f"Basic {token}"}
+    assert client.post(path, json=RESIGN, headers=basic).status_code == 401
     evil = {"Origin": "https://evil.example"}
     cookie = apps.move_to_cookie(player)
     headers = cookie | evil
-    assert client.post(f"{player.path}/actions", json=RESIGN, headers=headers).status_code == 403
+    assert client.post(path, json=RESIGN, headers=headers).status_code == 403
     assert client.post(f"/g/{player.address}/resign", headers=headers).status_code == 403
     assert client.post("/new", data={"game": "draft"}, headers=evil).status_code == 403
     # A form cannot send what the API takes, and a script may not ask whether it could.
-    assert client.post(f"{player.path}/actions", data=RESIGN, headers=cookie).status_code == 400
-    assert client.options(f"{player.path}/actions", headers=evil).status_code == 405
+    assert client.post(path, data=RESIGN, headers=cookie).status_code == 400
+    assert client.options(path, headers=evil).status_code == 405
     assert "access-control-allow-origin" not in client.get(player.path, headers=evil).headers
     assert player.get().json()["result"] is None
-
-
-def test_a_token_is_only_taken_from_its_header_or_cookie(client: TestClient) -> None:
-    player, made = start_game(client)
-    path, basic = f"{player.path}/actions", {"Authorization": f"Basic {made['token']}"}
-    assert client.post(f"{path}?token={made['token']}", json=RESIGN).status_code == 401
-    assert client.post(path, json=RESIGN, headers=basic).status_code == 401
-    assert player.act("resign").status_code == 200
 
 
 # Spectators ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seats", ["waiting", "taken"])
-def test_a_watch_address_gives_no_seat_and_does_not_lead_to_the_play_address(
-    client: TestClient, seats: str
-) -> None:
+def test_watch_address_gives_no_seat_and_no_play_address(client: TestClient, seats: str) -> None:
     first, made = start_game(client, opponent="link")
     if seats == "taken":
         assert client.post(f"{first.path}/join", json={}).status_code == 200
@@ -143,23 +106,13 @@ def test_a_watch_address_gives_no_seat_and_does_not_lead_to_the_play_address(
 
 # Hidden blocks ------------------------------------------------------------------------------------
 
+MOMENTS = "start turn turn_hidden placed undone refused_unavailable refused_target end_resigned"
 REVEALING = """
 title = "Revealing"
 options = ["hidden"]
-[rules]
-supply = "own"
-towers = "own"
-target = 30
+rules = {supply = "own", towers = "own", target = 30}
 [voice]
-start = "@{left} {legal}@"
-turn = "@{left} {legal}@"
-turn_hidden = "@{left} {legal}@"
-placed = "@{left} {legal}@"
-undone = "@{left} {legal}@"
-refused_unavailable = "@{left} {legal}@"
-refused_target = "@{left} {legal}@"
-end_resigned = "@{left} {legal}@"
-"""
+""" + "\n".join(f'{moment} = "@{{left}} {{legal}}@"' for moment in MOMENTS.split())
 
 
 @pytest.mark.parametrize("wanted", [{"game": "summit"}, {"game": None, "rulefile": REVEALING}])
@@ -178,10 +131,8 @@ def test_hidden_blocks_are_in_no_answer(client: TestClient, wanted: dict[str, An
             answers.append(page.text)
 
     fetch_all()
-    answers.append(first.act("move", block=3, version=0).text)
-    fetch_all()
-    answers.append(first.act("offer", kind="takeback").text)
-    answers.append(second.act("accept").text)
+    answers.append(first.place(3).text)
+    answers += [first.act("offer", kind="takeback").text, second.act("accept").text]
     fetch_all()
     answers += [first.place(3).text, second.place(4).text]
     answers.append(first.act("move", block=3, version=4).text)
@@ -206,9 +157,7 @@ def test_hidden_blocks_are_in_no_answer(client: TestClient, wanted: dict[str, An
 
 
 @pytest.mark.parametrize("question", ["analyse", "review"])
-def test_a_game_with_hidden_blocks_is_analysed_only_when_it_is_over(
-    client: TestClient, question: str
-) -> None:
+def test_hidden_game_is_analysed_only_when_it_is_over(client: TestClient, question: str) -> None:
     running = client.post(f"/api/{question}", json={"record": "summit(hidden=yes):3,4"})
     assert (running.status_code, running.json()["reason"]) == (422, "hidden")
     over = client.post(f"/api/{question}", json={"record": "summit(hidden=yes,resigned=1):3,4"})
@@ -275,8 +224,10 @@ def test_html_in_names_and_rule_files_is_inert_on_every_page(client: TestClient)
             assert html not in page, page
 
 
-def test_every_answer_has_a_policy_and_no_page_needs_anything_else(client: TestClient) -> None:
+def test_every_answer_has_a_policy_that_its_page_fits(client: TestClient) -> None:
     player, made = start_game(client)
+    for answer in (player.get(), player.get("/seat"), player.post("handover")):
+        assert answer.headers["cache-control"] == "no-store"
     cookie = apps.move_to_cookie(player)
     for path in (
         "/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/analysis?game=draft:9,8",
@@ -284,29 +235,15 @@ def test_every_answer_has_a_policy_and_no_page_needs_anything_else(client: TestC
         "/api/games/nowhere", "/openapi.json", "/health",
     ):  # fmt: skip
         answer = client.get(path, headers=cookie)
-        policy = answer.headers["content-security-policy"]
-        assert policy == SECURITY_HEADERS["content-security-policy"], path
+        assert SECURITY_HEADERS.items() <= answer.headers.items(), path
         assert made["token"] not in answer.text
         if answer.headers["content-type"].startswith("text/html"):
             assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son[a-z]+=", answer.text), path
             assert not re.search(r'(?:src|href|action)="(?:https?:)?//', answer.text), path
 
 
-def test_an_answer_about_a_seat_is_not_cached(client: TestClient) -> None:
-    player, _ = start_game(client)
-    cookie = apps.move_to_cookie(player)
-    for answer in (
-        client.get(f"/g/{player.address}", headers=cookie),
-        player.get(),
-        player.get("/seat"),
-        player.post("handover"),
-        client.post("/api/games", json={"game": "draft"}),
-    ):
-        assert answer.headers["cache-control"] == "no-store"
-
-
 @pytest.mark.parametrize("address", ["%00", "a%00b", "x" * 65, "%F0%9F%98%80", "a b"])
-def test_an_impossible_address_is_not_found(client: TestClient, address: str) -> None:
+def test_impossible_address_is_not_found(client: TestClient, address: str) -> None:
     for path in (f"/g/{address}", f"/w/{address}", f"/g/{address}/events", f"/api/games/{address}"):
         assert client.get(path).status_code == 404
     assert client.post(f"/g/{address}/sit").status_code == 404
@@ -314,14 +251,10 @@ def test_an_impossible_address_is_not_found(client: TestClient, address: str) ->
 
 @pytest.mark.parametrize(
     "blocks",
-    [
-        "1-499999,500001-999998",
-        "1\\u002d499999,500001\\u002d999998",
-        "1\\t-499999, 5-999998",
-        "1-" + "0" * 40 + "999998,1",
-    ],
-)
-def test_a_million_blocks_are_refused_before_they_are_made(
+    ["1-499999,500001-999998", "1\\u002d499999,500001\\u002d999998", "1\\t-499999, 5-999998",
+        "1-" + "0" * 40 + "999998,1"],
+)  # fmt: skip
+def test_million_blocks_are_refused(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, blocks: str
 ) -> None:
     catalogue.load_all()
@@ -354,13 +287,10 @@ def test_cookies_that_are_not_ours_are_left_alone(client: TestClient, cookie: st
         (StoreError("the database postgresql://secret.example/games cannot be used"), 503),
     ],
 )
-def test_an_error_of_the_server_is_answered_without_details(
+def test_error_of_the_server_is_answered_without_details(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
 ) -> None:
-    async def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(apps.get_parts(client).lobby, "find_room", fail)
+    monkeypatch.setattr(apps.get_parts(client).lobby, "find_room", AsyncMock(side_effect=error))
     outside = TestClient(client.app, raise_server_exceptions=False)
     for path, kind in (("/api/games/abc", "application/problem+json"), ("/g/abc", "text/html")):
         answer = outside.get(path)
@@ -371,15 +301,10 @@ def test_an_error_of_the_server_is_answered_without_details(
         assert "Traceback" not in answer.text
 
 
-def test_a_store_that_fails_for_a_moment_costs_no_seat(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(*_: object) -> None:
-        raise StoreError("another program is using it")
-
+def test_failing_store_costs_no_seat(client: TestClient) -> None:
     room = client.post("/new", data={"opponent": "table"}).headers["location"]
-    with monkeypatch.context() as trouble:
-        trouble.setattr(apps.get_parts(client).lobby, "find_room", fail)
+    lobby, error = apps.get_parts(client).lobby, StoreError("another program is using it")
+    with patch.object(lobby, "find_room", AsyncMock(side_effect=error)):
         answer = client.get("/")
     assert (answer.status_code, answer.headers.get_list("set-cookie")) == (200, [])
     assert room in client.get("/").text

@@ -10,16 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from support.small_server import (
-    HOST,
-    connect,
-    fetch_json,
-    get,
-    post,
-    read_all,
-    read_until,
-    run_small_server,
-)
+from support import small_server
+from support.small_server import HOST, connect, fetch_json, get, post, read_all, read_until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of Linux and macOS")
 
@@ -36,7 +28,7 @@ SLOW_CLIENTS = [
 
 def test_slow_clients_do_not_delay_a_stop(tmp_path: Path) -> None:
     with (
-        run_small_server(tmp_path, limits={"server.WORK_TIME": 1}) as server,
+        small_server.run_small_server(tmp_path, limits={"server.WORK_TIME": 1}) as server,
         ExitStack() as connections,
     ):
         for sent in SLOW_CLIENTS * 30:
@@ -48,11 +40,9 @@ def test_slow_clients_do_not_delay_a_stop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_open_streams_end_properly_and_a_request_in_progress_is_answered(
-    number: signal.Signals, tmp_path: Path
-) -> None:
+def test_stop_ends_streams_and_answers_requests(number: signal.Signals, tmp_path: Path) -> None:
     with (
-        run_small_server(tmp_path) as server,
+        small_server.run_small_server(tmp_path) as server,
         closing(connect(server.port, HOST, get("/g/abc/events"))) as stream,
         closing(connect(server.port, HOST, get("/slow?seconds=0.5"))) as request,
     ):
@@ -72,8 +62,8 @@ def test_open_streams_end_properly_and_a_request_in_progress_is_answered(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_a_hanging_server(number: signal.Signals, tmp_path: Path) -> None:
-    with run_small_server(tmp_path, hangs=True) as server:
+def test_second_signal_ends_a_hanging_server(number: signal.Signals, tmp_path: Path) -> None:
+    with small_server.run_small_server(tmp_path, hangs=True) as server:
         server.send_signal(signal.SIGTERM)
         server.wait_for("closing")
         server.send_signal(number)

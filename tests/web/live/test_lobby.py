@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
 
 from number_tower import Game, Rules, Table
-from number_tower.engine.table import Change, StaleError, TableError
+from number_tower.engine.table import Change, StaleError
 from number_tower.rooms.room import Move, Resign, RoomError, Undo
 from number_tower.store import StoreError
 from number_tower.store.rooms import StoredRoom
@@ -20,21 +21,12 @@ from number_tower.web.live.lobby import Lobby
 from number_tower.web.live.new_room import NewRoom
 from number_tower.web.live.state import encode_event
 from number_tower.web.thinking.workers import GaveUpError
+from support import lobbies
 from support.clocks import SLOW
-from support.lobbies import (
-    BOOK,
-    LINK,
-    START,
-    InstantWorkers,
-    open_linked_room,
-    open_lobby,
-    wait_for_computer,
-)
+from support.lobbies import BOOK, LINK, START, open_linked_room, open_lobby, wait_for_computer
 from support.stores import open_store
 
 pytest_plugins = ["anyio.pytest_plugin"]
-
-pytestmark = pytest.mark.usefixtures("anyio_backend")
 
 COMPUTER_FIRST = NewRoom(Table(Game(BOOK.rules, 1), BOOK.name), "gentle")
 
@@ -45,7 +37,7 @@ async def read_next(updates: AsyncGenerator[tuple[StoredRoom, Wakeup], None]) ->
     return room
 
 
-async def test_a_follower_sees_every_state_or_a_later_one(lobby: Lobby) -> None:
+async def test_follower_sees_every_state_or_a_later_one(lobby: Lobby) -> None:
     address, ann, ben = await open_linked_room(lobby)
     watch = (await lobby.find_room(address)).watch
     states: list[StoredRoom] = []
@@ -66,20 +58,19 @@ async def test_a_follower_sees_every_state_or_a_later_one(lobby: Lobby) -> None:
     assert states[-1].room.table.outcome == (0, "resigned")
 
 
-async def test_a_follower_of_a_quiet_room_gets_the_same_state_again(lobby: Lobby) -> None:
+async def test_follower_of_a_quiet_room_gets_the_same_state_again(lobby: Lobby) -> None:
     address, _, _ = await open_linked_room(lobby)
     updates = lobby.follow(await lobby.find_room(address), 0.01)
     assert (await read_next(updates)).revision == (await read_next(updates)).revision
 
 
-async def test_the_stream_of_a_deleted_room_ends(lobby: Lobby, tmp_path: Path) -> None:
+async def test_stream_of_a_deleted_room_ends(lobby: Lobby, tmp_path: Path) -> None:
     address, _, _ = await open_linked_room(lobby)
     stored = await lobby.find_room(address)
     updates = lobby.follow(stored)
     await read_next(updates)
-    store = open_store(tmp_path / "games.db")
-    store.delete(stored.game.id)
-    store.close()
+    with closing(open_store(tmp_path / "games.db")) as store:
+        store.delete(stored.game.id)
     lobby.hub.publish_all()
     with pytest.raises(StopAsyncIteration):
         await read_next(updates)
@@ -97,9 +88,7 @@ async def test_one_of_many_moves_at_once_is_accepted(lobby: Lobby) -> None:
 # Other servers ------------------------------------------------------------------------------------
 
 
-async def test_a_move_after_one_at_another_server_is_tried_again(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_move_after_another_server_is_tried_again(lobby: Lobby, tmp_path: Path) -> None:
     address, ann, ben = await open_linked_room(lobby)
     async with open_lobby(tmp_path) as other:
         assert (await other.find_room(address)).room == (await lobby.find_room(address)).room
@@ -110,29 +99,20 @@ async def test_a_move_after_one_at_another_server_is_tried_again(
             await lobby.act(address, ann, Move(1, 7))
 
 
-@pytest.mark.parametrize("all_topics", [True, False])
-async def test_a_change_by_another_program_is_seen_once_it_is_announced(
-    lobby: Lobby, tmp_path: Path, *, all_topics: bool
-) -> None:
+async def test_announced_change_by_another_program_is_seen(lobby: Lobby, tmp_path: Path) -> None:
     address, _, _ = await open_linked_room(lobby)
     stored = await lobby.find_room(address)
-    table = stored.room.table
     updates = lobby.follow(stored)
     await read_next(updates)
-    store = open_store(tmp_path / "games.db")
-    store.change(stored.game.id, table.version, Change("place", table.game.legal[-1]))
-    store.close()
-    if all_topics:
-        lobby.hub.publish_all()
-    else:
-        lobby.hub.publish(Topic("room", stored.id))
-    assert (await read_next(updates)).room.table.version == table.version + 1
+    with closing(open_store(tmp_path / "games.db")) as store:
+        for version, topic in enumerate([None, Topic("room", stored.id)]):
+            store.change(stored.game.id, version, Change("place", 9 - version))
+            lobby.hub.publish(topic) if topic else lobby.hub.publish_all()
+            assert (await read_next(updates)).room.table.version == version + 1
     await updates.aclose()
 
 
-async def test_a_seat_that_another_server_gave_away_is_held_here_at_once(
-    lobby: Lobby, tmp_path: Path
-) -> None:
+async def test_seat_of_another_server_is_held_here_at_once(lobby: Lobby, tmp_path: Path) -> None:
     stored, ann = await lobby.open_room(LINK)
     async with open_lobby(tmp_path) as other:
         await other.find_room(stored.address)
@@ -155,7 +135,7 @@ async def test_many_rooms_of_another_server_are_found_at_once(lobby: Lobby, tmp_
 # Computers ----------------------------------------------------------------------------------------
 
 
-async def test_the_computer_moves_by_itself_to_the_end(lobby: Lobby) -> None:
+async def test_computer_moves_by_itself_to_the_end(lobby: Lobby) -> None:
     stored, token = await lobby.open_room(NewRoom(START, "gentle"))
     while not stored.room.over:
         assert stored.room.table.game.to_move == 0
@@ -164,23 +144,21 @@ async def test_the_computer_moves_by_itself_to_the_end(lobby: Lobby) -> None:
     assert stored.room.seats[1].name == "Gentle"
 
 
-async def test_a_computer_that_was_stopped_moves_when_its_room_is_opened(
-    lobby: Lobby, tmp_path: Path
-) -> None:
-    async with open_lobby(tmp_path, InstantWorkers(gives_up=True)) as stopped:
+async def test_stopped_computer_moves_when_its_room_is_opened(lobby: Lobby, tmp_path: Path) -> None:
+    async with open_lobby(tmp_path, lobbies.InstantWorkers(gives_up=True)) as stopped:
         stored, _ = await stopped.open_room(COMPUTER_FIRST)
     stored = await wait_for_computer(lobby, await lobby.find_room(stored.address))
     assert len(stored.room.table.game.moves) == 1
 
 
-class EndlessWorkers(InstantWorkers):
+class EndlessWorkers(lobbies.InstantWorkers):
     """Workers that never answer."""
 
     async def ask(self, *_, **__):  # type: ignore[no-untyped-def]  # any task
         await asyncio.Event().wait()
 
 
-async def test_a_computer_does_not_move_while_its_server_stops(tmp_path: Path) -> None:
+async def test_computer_does_not_move_while_its_server_stops(tmp_path: Path) -> None:
     async with open_lobby(tmp_path, EndlessWorkers()) as lobby:
         stored, token = await lobby.open_room(NewRoom(START, "perfect"))
         await lobby.act(stored.address, token, Move(0, 5))
@@ -190,10 +168,8 @@ async def test_a_computer_does_not_move_while_its_server_stops(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("error", [GaveUpError("it took too long"), ZeroDivisionError()])
-async def test_a_computer_whose_workers_fail_moves_and_says_so(
-    tmp_path: Path, error: Exception
-) -> None:
-    workers = InstantWorkers()
+async def test_computer_without_workers_moves_and_says_so(tmp_path: Path, error: Exception) -> None:
+    workers = lobbies.InstantWorkers()
     workers.trouble = error
     async with open_lobby(tmp_path, workers) as lobby:
         stored, token = await lobby.open_room(NewRoom(START, "perfect"))
@@ -204,7 +180,7 @@ async def test_a_computer_whose_workers_fail_moves_and_says_so(
     assert workers.asked == 1
 
 
-async def test_a_computer_move_that_could_not_be_stored_is_tried_again(
+async def test_failed_computer_move_is_retried(
     lobby: Lobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("number_tower.web.thinking.computers._STORE_RETRY", 0.01)
@@ -225,7 +201,7 @@ async def test_a_computer_move_that_could_not_be_stored_is_tried_again(
     assert writes > 3
 
 
-async def test_a_computer_answers_the_newest_move_after_a_takeback(lobby: Lobby) -> None:
+async def test_computer_answers_the_newest_move_after_a_takeback(lobby: Lobby) -> None:
     stored, token = await lobby.open_room(NewRoom(START, "gentle"))
     await lobby.act(stored.address, token, Move(0, 5))
     await lobby.act(stored.address, token, Undo(1))
@@ -237,22 +213,8 @@ async def test_a_computer_answers_the_newest_move_after_a_takeback(lobby: Lobby)
 # New rooms ----------------------------------------------------------------------------------------
 
 
-async def test_players_without_names_have_those_of_the_rulebook(lobby: Lobby) -> None:
-    stored, _ = await lobby.open_room(NewRoom(START))
-    assert stored.room.table.names is None
-    assert [seat.name for seat in stored.room.seats] == ["Player 1", "Player 2"]
-    with pytest.raises(TableError):
-        await lobby.open_room(NewRoom(START, names=("Ann", "ann")))
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        Rules(blocks=range(1, 1_002), target=100),
-        Rules(blocks=range(1, 10), target=10_001),
-        Rules(blocks=range(1, 10), supply="endless", target=9_999),
-    ],
-)
-async def test_a_game_that_is_too_large_is_not_started(lobby: Lobby, rules: Rules) -> None:
-    with pytest.raises(TooLargeError):
-        await lobby.open_room(NewRoom(Table(Game(rules))))
+async def test_game_that_is_too_large_is_not_started(lobby: Lobby) -> None:
+    many, high = Rules(range(1, 1_002), target=100), Rules(target=10_001)
+    for rules in (many, high, Rules(supply="endless", target=9_999)):
+        with pytest.raises(TooLargeError):
+            await lobby.open_room(NewRoom(Table(Game(rules))))

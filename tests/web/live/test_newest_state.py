@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ from starlette.testclient import TestClient
 from number_tower.rooms.room import Move
 from number_tower.web.app import make_app
 from number_tower.web.live.lobby import BehindError, Lobby
-from number_tower.web.settings import Settings
 from support import apps
 from support.apps import Player, start_linked_game
 from support.clocks import SLOW
@@ -23,8 +23,6 @@ from support.lobbies import InstantWorkers, open_linked_room
 from support.postgres import KINDS, fresh, make_location
 
 pytest_plugins = ["support.postgres", "anyio.pytest_plugin"]
-
-pytestmark = pytest.mark.usefixtures("anyio_backend")
 
 FUTURE = "999999"
 """A revision that does not exist yet."""
@@ -38,19 +36,14 @@ def servers(
 ) -> Iterator[Pair]:
     """Two servers at one database; the second hears no news, as if they were always late."""
     with ExitStack() as stack:
-        database = str(tmp_path_factory.mktemp("seen") / "games.db")
+        settings = apps.make_settings(tmp_path_factory.mktemp("seen"))
         if request.param == "postgresql":
             server, template = (request.getfixturevalue(name) for name in ("server", "template"))
             database = stack.enter_context(fresh(server, template))
-        settings = Settings(
-            make_location(database), limits=False, quiet=True, host_names=("testserver",)
-        )
-        first, second = (
-            stack.enter_context(
-                TestClient(make_app(settings, workers=InstantWorkers()), follow_redirects=False)
-            )
-            for _ in range(2)
-        )
+            settings = replace(settings, place=make_location(database))
+        servers = [make_app(settings, workers=InstantWorkers()) for _ in range(2)]
+        clients = (TestClient(server, follow_redirects=False) for server in servers)
+        first, second = map(stack.enter_context, clients)
         apps.get_parts(second).listener.close()
         yield first, second
 
@@ -90,16 +83,19 @@ def read(player: Player, path: str, seen: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize("path", SHOWS_MOVE)
-def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, path: str) -> None:
+def test_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, path: str) -> None:
     first, second = servers
     ann, _, _ = start_linked_game(first)
     assert not SHOWS_MOVE[path](read(at_server(ann, second), path))
     seen = str(ann.place(9).json()["revision"])
     assert SHOWS_MOVE[path](read(at_server(ann, second), path, seen))
+    # A browser that reopens its stream names its last event.
+    reopened = second.get(f"{ann.path}/events?limit=1", headers={"Last-Event-ID": seen})
+    assert read_event(reopened)["moves"] == [9]
 
 
 @pytest.mark.parametrize("page", PAGES[1:])
-def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, page: str) -> None:
+def test_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, page: str) -> None:
     first, second = servers
     ann, _, made = start_linked_game(first)
     path = page.format(**made)
@@ -109,19 +105,8 @@ def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, 
     assert before < seen <= read_revision(second.get(f"{path}?seen={seen}", headers=headers).text)
 
 
-def test_a_browser_that_reopens_its_stream_names_its_last_event(servers: Pair) -> None:
-    first, second = servers
-    ann, _, _ = start_linked_game(first)
-    at_server(ann, second).get()
-    seen = ann.place(9).json()["revision"]
-    answer = second.get(f"{ann.path}/events?limit=1", headers={"Last-Event-ID": str(seen)})
-    assert read_event(answer)["moves"] == [9]
-
-
 @pytest.mark.parametrize("seen", ["", "1.2", "-1", "x", "3" * 5000])
-def test_a_malformed_revision_is_refused_by_the_api_and_ignored_by_pages(
-    servers: Pair, seen: str
-) -> None:
+def test_malformed_revision_is_refused_by_the_api_alone(servers: Pair, seen: str) -> None:
     first, _ = servers
     ann, _, made = start_linked_game(first)
     for path in SHOWS_MOVE:
@@ -131,9 +116,7 @@ def test_a_malformed_revision_is_refused_by_the_api_and_ignored_by_pages(
         assert first.get(page.format(**made), params={"seen": seen}).status_code == 200
 
 
-def test_a_revision_that_does_not_exist_is_answered_with_the_newest_state(
-    servers: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_future_revision_is_refused(servers: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.05)
     first, _ = servers
     ann, _, made = start_linked_game(first)
@@ -148,9 +131,7 @@ def test_a_revision_that_does_not_exist_is_answered_with_the_newest_state(
         assert "try again in a moment" in answer.text
 
 
-async def test_a_request_waits_for_the_state_that_it_names(
-    lobby: Lobby, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_request_waits_for_its_state(lobby: Lobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", SLOW)
     address, ann, ben = await open_linked_room(lobby)
     revision = (await lobby.find_room(address)).revision
@@ -162,9 +143,7 @@ async def test_a_request_waits_for_the_state_that_it_names(
     assert (await waiting).room.table.game.moves == (9, 8)
 
 
-async def test_a_request_that_waits_in_vain_leaves_no_follower(
-    lobby: Lobby, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_vain_wait_leaves_no_follower(lobby: Lobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.01)
     address, _, _ = await open_linked_room(lobby)
     with pytest.raises(BehindError):
@@ -172,7 +151,7 @@ async def test_a_request_that_waits_in_vain_leaves_no_follower(
     assert not lobby.hub.list_topics()
 
 
-def test_a_move_that_is_repeated_at_another_server_gets_the_newest_state(servers: Pair) -> None:
+def test_move_that_is_repeated_at_another_server_gets_the_newest_state(servers: Pair) -> None:
     first, second = servers
     ann, ben, _ = start_linked_game(first)
     ann.place(9)
@@ -182,15 +161,12 @@ def test_a_move_that_is_repeated_at_another_server_gets_the_newest_state(servers
     assert (again["moves"], again["revision"]) == ([9, 8], seen)
 
 
-def test_a_game_that_has_just_ended_is_found_at_every_server_after_a_rematch(
-    servers: Pair,
-) -> None:
+def test_finished_game_is_found_at_every_server_after_a_rematch(servers: Pair) -> None:
     first, second = servers
     ann, ben, _ = start_linked_game(first)
     at_server(ann, second).get()
-    ann.place(9)
-    ben.act("resign")
-    ann.act("offer", kind="rematch")
-    assert ben.act("accept").status_code == 200
-    assert second.get(f"/g/{ann.address}/games/1").status_code == 303
-    assert second.get(f"/g/{ann.address}/games/2").status_code == 404
+    for player, action in ((ann, "resign"), (ann, "offer"), (ben, "accept")):
+        fields = {"kind": "rematch"} if action == "offer" else {}
+        assert player.act(action, **fields).status_code == 200
+    found = [second.get(f"/g/{ann.address}/games/{number}").status_code for number in (1, 2)]
+    assert found == [303, 404]

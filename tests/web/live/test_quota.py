@@ -11,23 +11,12 @@ import pytest
 from fastapi import HTTPException
 from starlette.testclient import TestClient
 
-from number_tower.terminal.cli.main import main
 from number_tower.web.live.quota import DAY, MAX_ROOMS_PER_DAY, MEASURE_INTERVAL, StorageQuota
-from number_tower.web.settings import (
-    DEFAULT_MAX_DB,
-    SettingError,
-    Settings,
-    format_size,
-    parse_days,
-    parse_size,
-)
 from support import apps
 from support.clocks import Clock
 from support.cookies import Browser
 
 pytest_plugins = ["anyio.pytest_plugin"]
-
-pytestmark = pytest.mark.usefixtures("anyio_backend")
 
 NEW_ROOMS: list[tuple[str, dict[str, Any]]] = [
     ("/new", {"data": {"game": "draft", "opponent": "link"}}),
@@ -38,7 +27,7 @@ NEW_ROOMS: list[tuple[str, dict[str, Any]]] = [
 """Every way to a new room."""
 
 
-async def test_an_address_opens_a_thousand_rooms_a_day() -> None:
+async def test_address_opens_a_thousand_rooms_a_day() -> None:
     clock = Clock()
     quota = StorageQuota(lambda: 0, clock=clock)
     await quota.admit("here", MAX_ROOMS_PER_DAY)
@@ -50,9 +39,7 @@ async def test_an_address_opens_a_thousand_rooms_a_day() -> None:
     await quota.admit("here", MAX_ROOMS_PER_DAY)
 
 
-async def test_a_database_is_full_from_its_maximum_on_and_that_is_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_database_is_full_from_its_maximum_on(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     clock = Clock()
     sizes = [500, 900, 999, 1000, 950, 899]
@@ -82,28 +69,30 @@ def visitor(tmp_path: Path) -> Iterator[TestClient]:
         yield client
 
 
-def test_a_full_database_refuses_new_rooms_and_stores_moves(visitor: TestClient) -> None:
-    player, _ = apps.start_game(visitor)
-    apps.replace_parts(visitor, quota=StorageQuota(lambda: 1, 1))
+def check_refusals(visitor: TestClient, status: int, wait: str, words: str) -> None:
+    """Check that no way leads to a new room."""
     for path, sent in NEW_ROOMS:
         refused = visitor.post(path, **sent)
-        assert refused.status_code == 507, path
-        assert refused.headers["retry-after"] == "3600"
-        assert "This server has no space for new games right now." in refused.text
+        assert refused.status_code == status, path
+        assert refused.headers["retry-after"] == wait
+        assert words in refused.text
+
+
+def test_full_database_refuses_new_rooms_and_stores_moves(visitor: TestClient) -> None:
+    player, _ = apps.start_game(visitor)
+    apps.replace_parts(visitor, quota=StorageQuota(lambda: 1, 1))
+    check_refusals(visitor, 507, "3600", "This server has no space for new games right now.")
     assert player.place(9, 8).json()["moves"] == [9, 8]
 
 
-def test_the_quota_of_an_address_holds_on_every_way_to_a_new_room(visitor: TestClient) -> None:
+def test_quota_of_an_address_holds_on_every_way_to_a_new_room(visitor: TestClient) -> None:
     apps.replace_parts(visitor, quota=StorageQuota(lambda: 0, None, len(NEW_ROOMS)))
     for path, sent in NEW_ROOMS:
         assert visitor.post(path, **sent).status_code in {201, 303}, path
-    for path, sent in NEW_ROOMS:
-        refused = visitor.post(path, **sent)
-        assert refused.status_code == 429, path
-        assert "One address can start at most 4 new games a day." in refused.text
+    check_refusals(visitor, 429, "21600", "One address can start at most 4 new games a day.")
 
 
-def test_a_round_of_a_class_counts_its_games(visitor: TestClient) -> None:
+def test_round_of_a_class_counts_its_games(visitor: TestClient) -> None:
     teacher, *pupils = (Browser(visitor.app, portal=visitor.portal) for _ in range(5))
     page = teacher.ask("POST", "/class/new", data={"games": "draft"}).headers["location"]
     for number, pupil in enumerate(pupils):
@@ -111,71 +100,3 @@ def test_a_round_of_a_class_counts_its_games(visitor: TestClient) -> None:
     for max_rooms, status in ((1, 429), (2, 303)):
         apps.replace_parts(visitor, quota=StorageQuota(lambda: 0, None, max_rooms))
         assert teacher.ask("POST", f"{page}/start", data={"round": "1"}).status_code == status
-
-
-# Settings -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("500M", 500 * 1024**2), ("2G", 2 * 1024**3), ("1.5g", 3 * 1024**3 // 2),
-        ("4 GiB", DEFAULT_MAX_DB),
-        ("10MB", 10 * 1024**2), ("2048K", 2 * 1024**2), ("1T", 1024**4), ("none", None),
-        ("None", None),
-    ],
-)  # fmt: skip
-def test_a_size_is_parsed(text: str, size: int | None) -> None:
-    assert parse_size(text) == size
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "0", "0M", "-1G", "500", "1K", "G", "4X", "4G4", "1e9G", "nan G", "9" * 99 + "G", "４G"],
-)
-def test_any_other_size_is_refused(text: str) -> None:
-    with pytest.raises(SettingError, match="expected a size of 1M or more, such as 500M or 4G"):
-        parse_size(text)
-
-
-def test_days_are_whole_numbers() -> None:
-    assert [parse_days(text) for text in ("1", "90", "36500")] == [1, 90, 36_500]
-    for wrong in ("0", "-1", "1.5", "", "ten", "36501", "9" * 50):
-        with pytest.raises(SettingError, match="expected a number of days from 1 to 36,500"):
-            parse_days(wrong)
-
-
-@pytest.mark.parametrize(
-    ("options", "values"),
-    [
-        ([], (None, DEFAULT_MAX_DB)),
-        (["--keep-days", "90", "--max-db", "2G"], (90, 2 * 1024**3)),
-        (["--max-db", "none"], (None, None)),
-    ],
-)
-def test_the_options_reach_the_server(
-    options: list[str], values: tuple[int | None, int | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    served: list[Settings] = []
-
-    def serve(settings: Settings, _: object) -> int:
-        served.append(settings)
-        return 0
-
-    monkeypatch.setattr("number_tower.web.server.run", serve)
-    assert main(["serve", "--db", "games.db", *options]) == 0
-    assert [(settings.keep_days, settings.max_db) for settings in served] == [values]
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 B"),
-        (999, "999 B"),
-        (1536, "1.5 KiB"),
-        (DEFAULT_MAX_DB, "4 GiB"),
-        (5000 * 1024**4, "5000 TiB"),
-    ],
-)
-def test_a_size_is_written_with_its_unit(size: int, text: str) -> None:
-    assert format_size(size) == text

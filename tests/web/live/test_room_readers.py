@@ -55,13 +55,15 @@ class Page:
         return strip_tags(match[1])
 
     def summarize(self) -> dict[str, Any]:
-        notes = re.findall(r"(<bdi>\w+</bdi> [^<]+\.)", self.html)
-        return {
-            "title": self.title,
-            "status": self.status,
-            "log": self.log,
-            "notes": [strip_tags(note) for note in notes],
-        }
+        notes = [strip_tags(note) for note in re.findall(r"(<bdi>\w+</bdi> [^<]+\.)", self.html)]
+        return {"title": self.title, "status": self.status, "log": self.log, "notes": notes}
+
+
+def check_spectator(page: Page) -> None:
+    """Check that a spectator is never addressed as a player."""
+    for text in (page.status, page.title, *page.log[1:]):
+        assert not YOU.search(text), text
+    assert "your" not in page.main.casefold()
 
 
 def lose(name: str, level: str) -> Table:
@@ -108,8 +110,10 @@ class LinkedRoom:
         return [Page(*reader) for reader in paths]
 
     def summarize(self) -> dict[str, dict[str, Any]]:
+        pages = self.read()
+        check_spectator(pages[2])
         readers = "Ann", "Ben", "spectator"
-        return {name: page.summarize() for name, page in zip(readers, self.read(), strict=True)}
+        return {name: page.summarize() for name, page in zip(readers, pages, strict=True)}
 
 
 # Ends ---------------------------------------------------------------------------------------------
@@ -117,7 +121,7 @@ class LinkedRoom:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_loss_to_a_computer_is_not_celebrated(client: TestClient, name: str, level: str) -> None:
+def test_loss_to_a_computer_is_not_celebrated(client: TestClient, name: str, level: str) -> None:
     page = Page(client, open_room(client, NewRoom(lose(name, level), level)))
     assert f"{level.capitalize()} wins" in page.headline
     assert page.title.startswith(page.headline.removesuffix("."))
@@ -130,9 +134,7 @@ def test_a_loss_to_a_computer_is_not_celebrated(client: TestClient, name: str, l
         assert mark not in page.html.split('id="status"')[1]
 
 
-def test_a_win_over_a_link_is_celebrated_except_for_the_loser(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_loser_sees_no_celebration(client: TestClient, snapshot: SnapshotAssertion) -> None:
     room = LinkedRoom(client, game="race", target="9")
     room.place(room.ann, 4)
     room.place(room.ben, 9)
@@ -144,12 +146,16 @@ def test_a_win_over_a_link_is_celebrated_except_for_the_loser(
     assert room.summarize() == snapshot
 
 
-def test_the_end_of_a_match_is_told_in_status_title_and_log(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_match_is_told_to_all_readers(client: TestClient, snapshot: SnapshotAssertion) -> None:
     room = LinkedRoom(client, game="race", best_of="3")
+    scenes = {"begun": room.summarize()}
+    room.place(room.ann, 7)
+    room.post(room.ann, "offer", kind="takeback")
+    scenes["offered"] = room.summarize()
+    room.post(room.ben, "decline")
+    scenes["declined"] = room.summarize()
     room.post(room.ben, "resign")
-    scenes = {"first game": room.summarize()}
+    scenes["first game"] = room.summarize()
     room.post(room.ann, "rematch")
     room.post(room.ben, "resign")
     scenes["match"] = room.summarize()
@@ -160,9 +166,7 @@ def test_the_end_of_a_match_is_told_in_status_title_and_log(
 # Other scenes -------------------------------------------------------------------------------------
 
 
-def test_a_forced_skip_is_told_to_all_in_status_and_log(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
+def test_skip_is_told_to_all_readers(client: TestClient, snapshot: SnapshotAssertion) -> None:
     room = LinkedRoom(client, game="draft")
     game = Game(catalogue.load_named("draft").rules)
     for block in SKIP:
@@ -174,37 +178,11 @@ def test_a_forced_skip_is_told_to_all_in_status_and_log(
     assert {**room.summarize(), "at one table": one_table.summarize()} == snapshot
 
 
-def test_offers_and_resigning_are_told_to_all_readers(
-    client: TestClient, snapshot: SnapshotAssertion
-) -> None:
-    room = LinkedRoom(client, game="race")
-    room.place(room.ann, 7)
-    room.post(room.ann, "offer", kind="takeback")
-    room.post(room.ben, "decline")
-    scenes = {"declined": room.summarize()}
-    room.post(room.ben, "resign")
-    scenes["resigned"] = room.summarize()
-    assert scenes == snapshot
-
-
-def test_a_spectator_is_never_addressed_as_a_player(client: TestClient) -> None:
+def test_spectator_of_a_waiting_room_is_not_addressed_as_a_player(client: TestClient) -> None:
     waiting = client.post("/new", data={"game": "race", "opponent": "link"}).headers["location"]
     assert "your link" in Page(client, waiting).status
     watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(waiting).text)[0]
-    pages = [Page(client, watch)]
-    room = LinkedRoom(client, game="race", best_of="3")
-    pages.append(Page(client, room.watch))
-    room.place(room.ann, 7)
-    room.post(room.ann, "offer", kind="takeback")
-    pages.append(Page(client, room.watch))
-    room.post(room.ben, "decline")
-    pages.append(Page(client, room.watch))
-    room.post(room.ben, "resign")
-    pages.append(Page(client, room.watch))
-    for page in pages:
-        for text in (page.status, page.title, *page.log[1:]):
-            assert not YOU.search(text), text
-        assert "your" not in page.main.casefold()
+    check_spectator(Page(client, watch))
 
 
 def test_players_are_reminded_to_remember_hidden_blocks(client: TestClient) -> None:
@@ -226,7 +204,7 @@ def test_changes_that_the_log_leaves_out_are_counted(client: TestClient) -> None
 
 
 @pytest.mark.parametrize(("form", "is_told"), [({}, True), ({"target": "40"}, False)])
-def test_an_invitation_tells_the_summary_only_of_unchanged_rules(
+def test_invitation_tells_the_summary_only_of_unchanged_rules(
     client: TestClient, form: dict[str, str], *, is_told: bool
 ) -> None:
     form = {"game": "draft", "opponent": "link", **form}
@@ -239,18 +217,15 @@ def test_an_invitation_tells_the_summary_only_of_unchanged_rules(
 # The API ------------------------------------------------------------------------------------------
 
 
-def test_the_api_tells_readers_the_same_as_the_pages(client: TestClient) -> None:
+def test_api_tells_readers_the_same_as_the_pages(client: TestClient) -> None:
     ann, ben, _ = apps.start_linked_game(client, game="race", names=["Ann"])
     client.cookies.clear()
     placed, refused = (ann.act("move", block=7, version=version) for version in (0, 1))
     assert placed.json()["said"][0] == "You place 7."
     assert (refused.status_code, refused.json()["state"]["said"][0]) == (409, "You place 7.")
     spectator = apps.Player(client, ann.address, None)
-    for reader, text in (
-        (ann, "You place 7."),
-        (ben, "Ann places 7."),
-        (spectator, "Ann places 7."),
-    ):
+    texts = "You place 7.", "Ann places 7.", "Ann places 7."
+    for reader, text in zip((ann, ben, spectator), texts, strict=True):
         event = reader.get("/events", limit="1").text
         states = reader.get().json(), json.loads(event.partition("data: ")[2].partition("\n")[0])
         assert [state["said"][0] for state in states] == [text] * 2
@@ -258,7 +233,7 @@ def test_the_api_tells_readers_the_same_as_the_pages(client: TestClient) -> None
         assert [message["text"] for message in log if message["moment"] == "placed"] == [text]
 
 
-def test_the_api_tells_two_at_one_table_the_words_of_the_rulebook(client: TestClient) -> None:
+def test_api_tells_two_at_one_table_the_words_of_the_rulebook(client: TestClient) -> None:
     both, _ = apps.start_game(client, names=["Ann", "Ben"])
     client.cookies.clear()
     both.place(9)

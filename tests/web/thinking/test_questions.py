@@ -22,8 +22,6 @@ from support.jobs import FOLDER, ThreadProcess, gated_analysis
 
 pytest_plugins = ["anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.usefixtures("anyio_backend")
-
 
 class Site:
     """An app whose analyses wait at a gate, and clients at several addresses."""
@@ -58,9 +56,7 @@ async def gated_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
         site.gate.touch()
 
 
-async def test_computers_move_and_hints_are_given_while_analyses_wait(
-    gated_site: Site,
-) -> None:
+async def test_computers_move_and_hints_are_given_while_analyses_wait(gated_site: Site) -> None:
     lines = [f"rules(blocks=1-{number + 20}):" for number in range(8)]
     analyses = [gated_site.analyse("10.0.0.1", line) for line in lines]
     await wait_until_true(gated_site.log.exists)
@@ -79,9 +75,7 @@ async def test_computers_move_and_hints_are_given_while_analyses_wait(
     await asyncio.gather(*analyses)
 
 
-async def test_a_question_that_waits_too_long_is_refused(
-    gated_site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_late_question_is_refused(gated_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))
     running = gated_site.analyse("10.0.0.1", "draft:")
     await wait_until_true(gated_site.log.exists)
