@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test test-all quick mutants budget lint imports types types-all slow jax coverage scripts browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-web bench-envs bench-gpu eval golden docs site setup clean
+.PHONY: help play play-web test test-all quick mutants budget lint imports types types-all slow jax scripts browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-web bench-envs bench-gpu eval golden docs site setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -20,11 +20,10 @@ play-web: $(VENV)/.web ## set up everything and play in the browser, at the addr
 test: $(VENV)/.test ## set up what it needs and run every check that takes no browser, PostgreSQL, JAX or Numba
 	@$(MAKE) --no-print-directory -j 2 quick budget lint imports types
 
-test-all: ## `make test`, and all the rest: browsers, PostgreSQL, JAX, types of everything, packages, scripts, coverage
-	@$(MAKE) --no-print-directory test COVER='$(COVER_ALL)'
+test-all: ## `make test`, and all the rest: browsers, PostgreSQL, JAX, types of everything, packages, scripts, coverage of `make test`
+	@$(MAKE) --no-print-directory test COVER='-p pytest_cov --cov --cov-report=term:skip-covered'
 	@$(MAKE) --no-print-directory $(VENV)/.dev
-	@$(MAKE) --no-print-directory -j 3 types-all scripts slow jax fresh package COVER='$(COVER_ALL)'
-	@$(MAKE) --no-print-directory coverage
+	@$(MAKE) --no-print-directory -j 3 types-all scripts slow jax fresh package
 
 setup: $(VENV)/.dev ## set up the development environment
 
@@ -49,8 +48,7 @@ types-all: $(VENV)/.dev ## strict types of everything
 scripts: $(VENV)/.dev ## types and style of the scripts for the browser, and style of the style sheets
 	$(BIN)/python tools/javascript.py
 
-COVER_ALL := -p pytest_cov --cov --cov-branch --cov-report=
-TESTS = env -u MAKEFLAGS -u MFLAGS COVERAGE_FILE=.coverage.$@ $(BIN)/pytest -q $(COVER)
+TESTS = env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -q $(COVER)
 quick: $(VENV)/.test ## the tests of `make test`: what to run between two edits
 	$(TESTS) -n auto -m 'not slow'
 
@@ -61,10 +59,6 @@ slow: $(VENV)/.dev browser proxies ## the tests that `make test` leaves out
 
 jax: $(VENV)/.dev ## the tests of JAX; one process is enough, as the others mostly wait
 	$(TESTS) $(JAX_TESTS)
-
-coverage: $(VENV)/.dev ## which branches the tests of `make test-all` reached
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report --skip-covered --skip-empty
 
 browser: $(VENV)/.dev ## find a browser for the tests, or get one
 	@$(BIN)/python tools/browser.py
