@@ -187,6 +187,7 @@ def test_game_is_played_on_a_phone_by_tapping(visitor: Visitor) -> None:
     page.get_by_role("link", name="Tower of Numbers: the draft").tap()
     page.get_by_text("Two at this table").tap()
     page.get_by_role("button", name="Play", exact=True).tap()
+    page.wait_for_url("**/g/*")
     for number in (9, 8, 6):
         page.evaluate("scrollTo(0, 0)")
         expect(tower(page, re.compile("Player 1"))).to_be_in_viewport(ratio=0.9)
