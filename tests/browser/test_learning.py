@@ -63,7 +63,7 @@ def test_pasted_line_is_analysed_or_refused(visitor: Visitor, troubles: list[str
     expect(page.get_by_text("After move 2 of 2")).to_be_visible()
 
 
-def test_puzzle_of_a_day_is_solved(visitor: Visitor) -> None:
+def test_puzzle_of_the_day_is_solved(visitor: Visitor) -> None:
     puzzle = quiz.make_daily_puzzle(DAY)
     wrong = next(choice for choice in puzzle.choices if not choice.is_right)
     page = visitor(f"/puzzle?day={DAY}")

@@ -19,7 +19,7 @@ import pgx
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pgx._src import api_test as pgx_tests
+from pgx._src import api_test as pgx_api_test
 from pgx.experimental.wrappers import auto_reset
 from syrupy.assertion import SnapshotAssertion
 
@@ -149,9 +149,9 @@ def check_with_pgx(env: JaxEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     The ids that it accepts are a closed list, so this one is added. How it chooses an action in a
     single game is an error in today's JAX, for its own games as well, so that is replaced.
     """
-    monkeypatch.setattr(pgx_tests, "EnvId", Literal[(*get_args(pgx.core.EnvId), env.id)])
+    monkeypatch.setattr(pgx_api_test, "EnvId", Literal[(*get_args(pgx.core.EnvId), env.id)])
     monkeypatch.setattr(
-        pgx_tests,
+        pgx_api_test,
         "act_randomly",
         jax.jit(lambda key, mask: jax.random.categorical(key, jnp.log(mask))),
     )

@@ -80,8 +80,8 @@ def test_game_goes_as_in_the_engine(rules: Rules) -> None:
             assert state.is_terminal() == (over is not None)
             mover = now.to_move if over is None else pyspiel.PlayerId.TERMINAL
             assert state.current_player() == mover
-            assert [rules.blocks[place] for place in legal] == list(now.legal)
-            assert [state.action_to_string(place) for place in legal] == [*map(str, now.legal)]
+            assert [rules.blocks[action] for action in legal] == list(now.legal)
+            assert [state.action_to_string(action) for action in legal] == [*map(str, now.legal)]
             assert state.legal_actions_mask() == encoder.unpack_mask(position.legal_mask).tolist()
             assert state.legal_actions(1 - now.to_move) == []
             won = 0 if over is None or over.winner is None else 1 - 2 * over.winner
@@ -93,7 +93,7 @@ def test_game_goes_as_in_the_engine(rules: Rules) -> None:
                 assert np.array_equal(np.concatenate(list(observed.dict.values())), vector)
                 assert state.observation_tensor(player) == vector.tolist()
                 assert pyspiel.State.observation_tensor(state, player) == vector.tolist()
-        assert [rules.blocks[place] for place in state.history()] == list(now.moves)
+        assert [rules.blocks[action] for action in state.history()] == list(now.moves)
         assert [entry.player for entry in state.full_history()] == list(now.movers)
 
 
@@ -129,8 +129,8 @@ def test_state_survives_serialization(rules: Rules) -> None:
             assert copy.history() == state.history()
             assert copy.serialize() == state.serialize()
             assert copy.legal_actions() == state.legal_actions()
-        for place in state.legal_actions():
-            assert state.child(place).history() == [*state.history(), place]
+        for action in state.legal_actions():
+            assert state.child(action).history() == [*state.history(), action]
 
 
 def test_pickled_game_and_state_load_in_a_fresh_process() -> None:

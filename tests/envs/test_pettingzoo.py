@@ -241,11 +241,11 @@ def test_text_of_a_game_is_its_sample_dialogue(
 def test_text_of_a_long_game_does_not_replay_it() -> None:
     endless = Rules(blocks=(1, 2), supply="endless", towers="own", target=500)
     playing = make_env(Game(endless), render_mode="ansi")
-    with patch.object(Position, "place", autospec=True, side_effect=Position.place) as place:
+    with patch.object(Position, "place", autospec=True, side_effect=Position.place) as place_spy:
         for number in range(200):
             playing.step(number % 2)
             assert f" {number % 2 + 1}\n" in playing.render()
-        assert place.call_count <= 4 * 200
+        assert place_spy.call_count <= 4 * 200
     assert len(playing.table.game.moves) == 200
 
 

@@ -257,7 +257,7 @@ def pairs_all(claim: Claim, listed: str) -> bool:
     """Answering with the other of two blocks that fit on each other always wins."""
     rules = claim.rules
     blocks = [int(block) for block in re.findall(r"\d+", listed)]
-    partners = {blocks[place]: blocks[place ^ 1] for place in range(len(blocks))}
+    partners = {blocks[index]: blocks[index ^ 1] for index in range(len(blocks))}
     assert len(partners) == len(blocks), listed
     assert set(partners) <= set(rules.numbers(claim.after.left[0])), listed
     assert all(rules.fits(one) & rules.bit(other) for one, other in partners.items()), listed

@@ -132,7 +132,7 @@ class PlainStudy:
 
     def expect(self, first: Sight, second: Sight) -> Expected:
         """Return what happens on average between two players."""
-        known: dict[Position, Expected] = {}
+        results: dict[Position, Expected] = {}
 
         def look(position: Position) -> Expected:
             if (outcome := position.outcome) is not None:
@@ -140,7 +140,7 @@ class PlainStudy:
                 return Expected(
                     result, float(outcome.winner is None), 0.0, 0.0, Counter({outcome.reason: 1})
                 )
-            if position not in known:
+            if position not in results:
                 blocks = self.choices(position, (first, second)[position.to_move])
                 best, share = self.value(position, None), 1 / len(blocks)
                 result, draws, length, swings, endings = 0.0, 0.0, 1.0, 0.0, Counter[str]()
@@ -153,8 +153,8 @@ class PlainStudy:
                     for reason, games in after.endings.items():
                         # Shares, not numbers.
                         endings[reason] += share * games  # type: ignore[assignment]
-                known[position] = Expected(result, draws, length, swings, endings)
-            return known[position]
+                results[position] = Expected(result, draws, length, swings, endings)
+            return results[position]
 
         return look(self.start)
 
@@ -180,14 +180,14 @@ class PlainStudy:
     @property
     def longest(self) -> int:
         """The plies of the longest game."""
-        known: dict[Position, int] = {}
+        lengths: dict[Position, int] = {}
         for position in sorted(
             self.positions, key=lambda position: sum(position.heights), reverse=True
         ):
-            known[position] = 1 + max(
-                known.get(position.place(block), 0) for block in position.legal
+            lengths[position] = 1 + max(
+                lengths.get(position.place(block), 0) for block in position.legal
             )
-        return known.get(self.start, 0)
+        return lengths.get(self.start, 0)
 
 
 LADDER: tuple[Sight, ...] = SIGHTS

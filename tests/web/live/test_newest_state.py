@@ -168,5 +168,5 @@ def test_finished_game_is_found_at_every_server_after_a_rematch(servers: Pair) -
     for player, action in ((ann, "resign"), (ann, "offer"), (ben, "accept")):
         fields = {"kind": "rematch"} if action == "offer" else {}
         assert player.act(action, **fields).status_code == 200
-    found = [second.get(f"/g/{ann.address}/games/{number}").status_code for number in (1, 2)]
-    assert found == [303, 404]
+    statuses = [second.get(f"/g/{ann.address}/games/{number}").status_code for number in (1, 2)]
+    assert statuses == [303, 404]

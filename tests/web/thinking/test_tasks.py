@@ -181,7 +181,7 @@ def check_question(question: quiz.PuzzleQuestion) -> None:
     assert question.solution_text.startswith(f"{question.answer} wins")
 
 
-def test_puzzle_of_a_day_is_that_of_the_coach() -> None:
+def test_puzzle_of_the_day_is_that_of_the_coach() -> None:
     question = send(quiz.make_daily_puzzle("2027-01-31"))
     book, puzzle = puzzles.find_daily_puzzle("2027-01-31")
     assert (question.game, question.grade) == (book.name, puzzle.grade)
