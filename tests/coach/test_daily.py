@@ -42,7 +42,7 @@ def play(record: DailyRecord, day: date, wrong: Iterable[int], end: str) -> Dail
 
 
 def solve(record: DailyRecord, days: int, tries: int = 1) -> DailyRecord:
-    """Solve the daily puzzle of a day after the first, with this number of tries."""
+    """Solve the daily puzzle that comes `days` after the first, with this number of tries."""
     return play(record, FIRST + timedelta(days), range(10, 9 + tries), "solved")
 
 
