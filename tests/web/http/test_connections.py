@@ -266,7 +266,7 @@ def test_two_thousand_idle_connections_keep_no_client_out(usual_server: SmallSer
 
 def test_head_of_a_request_has_a_limit(usual_server: SmallServer) -> None:
     port, start = usual_server.port, get("/who", "Connection: close").removesuffix(b"\r\n")
-    answer = exchange(port, start, b"X-Long: ", b"x" * 60_000, b"\r\n\r\n")
+    answer = exchange(port, start, b"X-Long: ", b"x" * 10_000, b"\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200 ")
     for pieces in ([b"x" * 10_000] * 70, [b"\r\nX-Many: x" * 1000] * 70):
         with closing(connect(port, HOST, start + b"X-Long: ")) as connection:
